@@ -1,0 +1,143 @@
+"""The words a session is written in, and an event's one line of bytes.
+
+An event is encoded once; the same bytes go to the log and to the wire (NDJSON). ``seq`` starts at 1 and has no
+gaps; ``ts`` is milliseconds since the Unix epoch. The order of the members in a line is fixed
+(seq, ts, kind, payload), so that a store can read ``seq`` and ``kind`` without decoding the payload.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from flask_litro_agent import strict_json
+from flask_litro_agent.errors import InvalidJSON
+
+__all__ = [
+    "DURABLE",
+    "ERROR",
+    "ERROR_CODES",
+    "HISTORY",
+    "KINDS",
+    "MESSAGE",
+    "REASONING_DELTA",
+    "TEXT_DELTA",
+    "TOOL_CALL",
+    "TOOL_ERROR_CODES",
+    "TOOL_PROGRESS",
+    "TOOL_RESULT",
+    "TURN_END",
+    "TURN_END_REASONS",
+    "TURN_START",
+    "UI",
+    "USAGE",
+    "Event",
+    "decode",
+    "encode",
+    "frame",
+]
+
+TURN_START = "turn-start"
+MESSAGE = "message"
+TEXT_DELTA = "text-delta"
+REASONING_DELTA = "reasoning-delta"
+TOOL_CALL = "tool-call"
+TOOL_PROGRESS = "tool-progress"
+TOOL_RESULT = "tool-result"
+UI = "ui"
+USAGE = "usage"
+ERROR = "error"
+TURN_END = "turn-end"
+
+KINDS = frozenset(
+    {
+        TURN_START,
+        MESSAGE,
+        TEXT_DELTA,
+        REASONING_DELTA,
+        TOOL_CALL,
+        TOOL_PROGRESS,
+        TOOL_RESULT,
+        UI,
+        USAGE,
+        ERROR,
+        TURN_END,
+    }
+)
+#: What the model's history is made of: a projection reads these and nothing else.
+HISTORY = frozenset({TURN_START, MESSAGE, TOOL_CALL, TOOL_RESULT, UI, TURN_END})
+#: What a store makes durable (fsync) before it answers, under ``LITRO_FSYNC = turn``.
+DURABLE = frozenset({MESSAGE, TOOL_CALL, TOOL_RESULT, UI, TURN_END})
+
+TURN_END_REASONS = ("finished", "failed", "stopped", "limit", "interrupted")
+TOOL_ERROR_CODES = (
+    "unknown_tool",
+    "forbidden",
+    "invalid_input",
+    "failed",
+    "timeout",
+    "too_large",
+    "nested_ui",
+)
+#: What an ``error`` event's ``code`` may be: the provider's conditions, then our own.
+ERROR_CODES = (
+    "auth",
+    "not_found",
+    "bad_request",
+    "context_overflow",
+    "content_filter",
+    "rate_limit",
+    "quota",
+    "overloaded",
+    "server",
+    "network",
+    "truncated",
+    "protocol",
+    "timeout",
+    "bad_tool_args",
+    "configuration",
+    "internal",
+)
+
+_encode_text = json.JSONEncoder(ensure_ascii=False).encode
+_encode_value = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
+_FRAME = re.compile(rb'\{"seq":([1-9][0-9]{0,17}),"ts":[0-9]{1,17},"kind":"([a-z-]{1,32})","payload":\{')
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One event as a client reads it."""
+
+    seq: int
+    ts: int
+    kind: str
+    payload: Mapping[str, Any]
+
+
+def encode(seq: int, ts: int, kind: str, payload: Mapping[str, Any]) -> bytes:
+    """Return the event's line, newline included; ValueError for what JSON or UTF-8 cannot say."""
+    if len(payload) == 1 and "text" in payload:  # a delta: encode the text alone into the fixed frame
+        body = '{"text":' + _encode_text(payload["text"]) + "}"
+    else:
+        body = _encode_value(payload)
+    return f'{{"seq":{seq},"ts":{ts},"kind":"{kind}","payload":{body}}}\n'.encode()
+
+
+def decode(line: bytes) -> Event:
+    """Return the event of one line; raise InvalidJSON when the line is not exactly such an event."""
+    value = strict_json.decode(line)
+    match value:
+        case {"seq": int(seq), "ts": int(ts), "kind": str(kind), "payload": dict(payload)} if (
+            len(value) == 4 and seq > 0 and kind in KINDS
+        ):
+            return Event(seq, ts, kind, payload)
+    raise InvalidJSON("not an event: it needs seq, ts, kind and payload, and nothing else")
+
+
+def frame(line: bytes) -> tuple[int, str] | None:
+    """Return (seq, kind) of a line by its fixed frame, without decoding it; None when it has none."""
+    match = _FRAME.match(line)
+    return (int(match[1]), match[2].decode()) if match else None
