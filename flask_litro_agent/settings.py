@@ -1,7 +1,7 @@
 """Every LITRO_* setting of the package: its default, what it means, and its check.
 
 Declared once here and read once, at ``init_app``, into one frozen value. The settings of a plugin
-(``LITRO_<NAME>_*``) belong to that plugin and are read by ``plugins.py``.
+(``LITRO_<NAME>_*``) belong to that plugin; ``plugins.py`` hands them over. A key that is both is ours.
 """
 
 from __future__ import annotations
@@ -9,15 +9,26 @@ from __future__ import annotations
 import dataclasses
 import difflib
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from flask_litro_agent.errors import ConfigurationError
 
-__all__ = ["Limits", "Settings", "read_settings"]
+__all__ = [
+    "Draft",
+    "Limits",
+    "Settings",
+    "did_you_mean",
+    "draft_settings",
+    "read_settings",
+    "unknown_setting",
+]
 
 Check = Callable[[object], str | None]
+
+_HOST = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(:[0-9]{1,5})?")
+_KIB = 1024
 
 
 def _number(low: float, high: float, *, unit: str) -> Check:
@@ -57,16 +68,21 @@ def _choice(*choices: str) -> Check:
 
 
 def _prefix(value: object) -> str | None:
-    if isinstance(value, str) and re.fullmatch(r"(/[A-Za-z0-9_.-]+)+", value):
+    if isinstance(value, str) and re.fullmatch(r"(/(?!\.{1,2}(/|$))[A-Za-z0-9_.-]+)+", value):
         return None
     return "must be a path such as '/__litro', without a slash at its end"
 
 
+def _hosts(value: object) -> str | None:
+    if isinstance(value, (list, tuple)) and all(
+        isinstance(host, str) and _HOST.fullmatch(host) for host in value
+    ):
+        return None
+    return "must be a list of hosts such as 'shop.example' or '127.0.0.1:8000', without a scheme or a path"
+
+
 def _setting(default: Any, check: Check, meaning: str) -> Any:
     return dataclasses.field(default=default, metadata={"check": check, "meaning": meaning})
-
-
-_KIB = 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,7 +103,7 @@ class Settings:
     )
     hosts: tuple[str, ...] | None = _setting(
         None,
-        _optional(_texts),
+        _optional(_hosts),
         "hosts (`shop.example`, `127.0.0.1:8000`) that a request may be for; default: any",
     )
     trusted_proxies: int = _setting(
@@ -179,32 +195,67 @@ class Limits:
 _FIELDS = {field.name: field for field in dataclasses.fields(Settings)}
 
 
-def read_settings(config: Mapping[str, Any], *, plugin_names: frozenset[str] = frozenset()) -> Settings:
-    """Return the settings of an app's config; raise ConfigurationError with every fault at once.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Draft:
+    """Settings as read before the plugins are known.
 
-    ``plugin_names`` are the names whose ``LITRO_<NAME>_*`` keys belong to a plugin and are left alone.
+    ``faults`` are sentences about our own keys; a faulty one has its default in ``settings`` (and no entry point
+    may load when ``LITRO_PLUGINS`` is faulty), so that the plugins can be looked at and every fault is reported
+    together. ``strangers`` are the ``LITRO_*`` keys that are not ours: a plugin's, or a typo.
     """
-    given = {key[len("LITRO_") :].lower(): value for key, value in config.items() if key.startswith("LITRO_")}
-    foreign = tuple(f"{name.lower()}_" for name in plugin_names)
-    faults = [
-        _unknown(name) for name in given if name not in _FIELDS and not (foreign and name.startswith(foreign))
-    ]
-    values = {name: _plain(value) for name, value in given.items() if name in _FIELDS}
-    faults += [
-        f"LITRO_{name.upper()} {fault}, not {value!r}"
+
+    settings: Settings
+    faults: tuple[str, ...] = ()
+    strangers: Mapping[str, Any] = field(default_factory=dict, repr=False)
+
+
+def draft_settings(config: Mapping[str, Any]) -> Draft:
+    """Return what an app's config says, right and wrong; raise nothing."""
+    given = {key: value for key, value in config.items() if isinstance(key, str) and key.startswith("LITRO_")}
+    values = {_KEYS[key]: _plain(value) for key, value in given.items() if key in _KEYS}
+    faults = {
+        name: f"{_key(name)} {fault}, not {_shown(value)}"
         for name, value in values.items()
         if (fault := _FIELDS[name].metadata["check"](value))
-    ]
+    }
+    sound = {name: value for name, value in values.items() if name not in faults}
+    if "plugins" in faults:
+        sound["plugins"] = ()
+    strangers = {key: value for key, value in given.items() if key not in _KEYS}
+    return Draft(settings=Settings(**sound), faults=tuple(sorted(faults.values())), strangers=strangers)
+
+
+def read_settings(config: Mapping[str, Any]) -> Settings:
+    """Return the settings of a config without plugin settings; ConfigurationError has every fault at once."""
+    draft = draft_settings(config)
+    faults = [*draft.faults, *(unknown_setting(key) for key in draft.strangers)]
     if faults:
         raise ConfigurationError(sorted(faults))
-    return Settings(**values)
+    return draft.settings
+
+
+def unknown_setting(key: str) -> str:
+    """Return the sentence about a ``LITRO_*`` key that is nobody's; it has the key and never the value."""
+    return f"{key} is not a setting, neither ours nor one of a plugin that loaded{did_you_mean(key.upper(), _KEYS)}"
+
+
+def did_you_mean(word: str, words: Iterable[str]) -> str:
+    """Return the end of a sentence that offers the nearest of the words, or nothing."""
+    near = difflib.get_close_matches(word, list(words), n=1)
+    return f"; did you mean {near[0]}?" if near else ""
+
+
+def _key(name: str) -> str:
+    return f"LITRO_{name.upper()}"
 
 
 def _plain(value: Any) -> Any:
     return tuple(value) if isinstance(value, list) else value
 
 
-def _unknown(name: str) -> str:
-    near = difflib.get_close_matches(name, _FIELDS, n=1)
-    hint = f"; did you mean LITRO_{near[0].upper()}?" if near else ""
-    return f"LITRO_{name.upper()} is not a setting{hint}"
+def _shown(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 80 else text[:77] + "..."
+
+
+_KEYS = {_key(name): name for name in _FIELDS}

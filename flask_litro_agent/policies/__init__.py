@@ -1,0 +1,1 @@
+"""Policies: who may call which tool."""
