@@ -2,7 +2,8 @@
 
 An event is encoded once; the same bytes go to the log and to the wire (NDJSON). ``seq`` starts at 1 and has no
 gaps; ``ts`` is milliseconds since the Unix epoch. The order of the members in a line is fixed
-(seq, ts, kind, payload), so that a store can read ``seq`` and ``kind`` without decoding the payload.
+(seq, ts, kind, payload), so that a store can read ``seq`` and ``kind`` without decoding the payload. A line has
+no newline but its last byte; readers split at it alone (U+2028 and the like stand in texts as they are).
 """
 
 from __future__ import annotations
@@ -118,20 +119,25 @@ class Event:
 
 
 def encode(seq: int, ts: int, kind: str, payload: Mapping[str, Any]) -> bytes:
-    """Return the event's line, newline included; ValueError for what JSON or UTF-8 cannot say."""
-    if len(payload) == 1 and "text" in payload:  # a delta: encode the text alone into the fixed frame
-        body = '{"text":' + _encode_text(payload["text"]) + "}"
-    else:
-        body = _encode_value(payload)
+    """Return the event's line, newline included.
+
+    What ``decode`` would not take back raises ValueError: NaN, Infinity, cycles, NUL, and lone surrogates (a
+    UnicodeEncodeError). Depth, names and long integers are the doors' business; what is no JSON raises TypeError.
+    """
+    text = payload.get("text") if len(payload) == 1 else None
+    # a delta: the text alone, into the fixed frame
+    body = f'{{"text":{_encode_text(text)}}}' if isinstance(text, str) else _encode_value(payload)
+    if "\\u0000" in body:  # a NUL, or a text about NUL
+        strict_json.decode(body, depth=strict_json.STORED_DEPTH)
     return f'{{"seq":{seq},"ts":{ts},"kind":"{kind}","payload":{body}}}\n'.encode()
 
 
 def decode(line: bytes) -> Event:
     """Return the event of one line; raise InvalidJSON when the line is not exactly such an event."""
-    value = strict_json.decode(line)
+    value = strict_json.decode(line, depth=strict_json.STORED_DEPTH)
     match value:
         case {"seq": int(seq), "ts": int(ts), "kind": str(kind), "payload": dict(payload)} if (
-            len(value) == 4 and seq > 0 and kind in KINDS
+            len(value) == 4 and kind in KINDS and _whole(seq, 1) and _whole(ts, 0)
         ):
             return Event(seq, ts, kind, payload)
     raise InvalidJSON("not an event: it needs seq, ts, kind and payload, and nothing else")
@@ -141,3 +147,7 @@ def frame(line: bytes) -> tuple[int, str] | None:
     """Return (seq, kind) of a line by its fixed frame, without decoding it; None when it has none."""
     match = _FRAME.match(line)
     return (int(match[1]), match[2].decode()) if match else None
+
+
+def _whole(number: int, least: int) -> bool:
+    return number is not True and number is not False and number >= least

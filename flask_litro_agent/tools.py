@@ -180,7 +180,7 @@ def _name(function: ToolFunction) -> str:
 
 
 def _source(function: ToolFunction) -> str:
-    code = getattr(function, "__code__", None)
+    code = getattr(inspect.unwrap(function), "__code__", None)  # behind a site's own decorators
     return f"{code.co_filename}:{code.co_firstlineno}" if code else "(no file)"
 
 
@@ -208,5 +208,7 @@ def _faults(
         yield "PUBLIC may stand only on a tool with Mode.READ; name a permission"
     if not (isinstance(params, Schema) or (isinstance(params, type) and issubclass(params, Schema))):
         yield "params must be a marshmallow Schema (an empty one for no parameters)"
+    elif isinstance(params, Schema) and params.many:
+        yield "params must be one object; a Schema with many=True is a list"
     if shows not in ("result", "call", "nothing"):
         yield f"shows must be 'result', 'call' or 'nothing', not {shows!r}"
