@@ -1,0 +1,17 @@
+"""``python -m example_app``: run the demo shop."""
+
+from __future__ import annotations
+
+import sys
+
+try:
+    from gevent import monkey
+except ImportError:  # without the gevent extra the demo serves by threads
+    monkey = None
+if monkey is not None:
+    monkey.patch_all()
+
+from example_app.serve import main  # noqa: E402  # the patch comes before everything that opens sockets
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,44 @@
+"""The shop's people as actors of its agents: who asks, and what that person may see."""
+
+from __future__ import annotations
+
+from example_app import accounts, database
+from example_app.accounts import Account
+from flask_litro_agent import Actor, LitroAgent
+
+__all__ = ["PERMISSIONS", "actor_of", "litro"]
+
+PERMISSIONS = {
+    "customer": frozenset({"shop:read", "orders:own"}),
+    "support": frozenset({"shop:*", "orders:read", "customers:read"}),
+    "operator": frozenset({"shop:*", "orders:read", "customers:read", "stock:read", "reports:read"}),
+}
+
+litro = LitroAgent()
+
+
+@litro.request_loader
+def current() -> Actor | None:
+    """Return who is signed in; a visitor without an account is the extension's own affair."""
+    account = accounts.signed_in()
+    return actor_of(account) if account else None
+
+
+@litro.actor_loader
+def by_id(actor_id: str) -> Actor | None:
+    """Return the same person by id, with the permissions of this moment."""
+    kind, _, number = actor_id.partition(":")
+    if kind != "account" or not (number.isascii() and number.isdigit()):
+        return None
+    account = accounts.by_id(database.connection(), int(number))
+    return actor_of(account) if account else None
+
+
+def actor_of(account: Account) -> Actor:
+    """Return the account as an actor; ``data`` says which customer it is."""
+    return Actor(
+        id=f"account:{account.id}",
+        name=account.name,
+        permissions=PERMISSIONS[account.role],
+        data={"role": account.role, "customer_id": account.customer_id},
+    )

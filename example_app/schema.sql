@@ -1,0 +1,112 @@
+-- The shop's tables. Money is in integer cents of a euro, days are ISO dates, times are ISO date-times in UTC.
+CREATE TABLE product (
+    sku TEXT PRIMARY KEY,
+    name TEXT NOT NULL,
+    family TEXT NOT NULL,
+    category TEXT NOT NULL,
+    colour TEXT NOT NULL,
+    price_cents INTEGER NOT NULL CHECK (price_cents > 0),
+    weight_g INTEGER NOT NULL CHECK (weight_g > 0),
+    capacity TEXT NOT NULL,
+    persons INTEGER,
+    comfort_c INTEGER,
+    waterproof INTEGER NOT NULL CHECK (waterproof IN (0, 1)),
+    description TEXT NOT NULL
+);
+CREATE INDEX product_category ON product (category);
+
+CREATE TABLE place (
+    city TEXT PRIMARY KEY,
+    kind TEXT NOT NULL CHECK (kind IN ('warehouse', 'store')),
+    address TEXT NOT NULL
+);
+CREATE TABLE opening (
+    city TEXT NOT NULL REFERENCES place,
+    weekday INTEGER NOT NULL CHECK (weekday BETWEEN 0 AND 6),
+    opens TEXT NOT NULL,
+    closes TEXT NOT NULL,
+    PRIMARY KEY (city, weekday)
+);
+CREATE TABLE stock (
+    sku TEXT NOT NULL REFERENCES product,
+    city TEXT NOT NULL REFERENCES place,
+    quantity INTEGER NOT NULL CHECK (quantity >= 0),
+    reorder_level INTEGER NOT NULL CHECK (reorder_level >= 0),
+    PRIMARY KEY (sku, city)
+);
+
+CREATE TABLE customer (
+    id INTEGER PRIMARY KEY,
+    name TEXT NOT NULL,
+    email TEXT NOT NULL UNIQUE,
+    city TEXT NOT NULL,
+    country TEXT NOT NULL,
+    member_since TEXT NOT NULL
+);
+CREATE TABLE account (
+    id INTEGER PRIMARY KEY,
+    username TEXT NOT NULL UNIQUE,
+    name TEXT NOT NULL,
+    role TEXT NOT NULL CHECK (role IN ('customer', 'support', 'operator')),
+    password_hash TEXT NOT NULL,
+    customer_id INTEGER REFERENCES customer
+);
+
+CREATE TABLE orders (
+    number INTEGER PRIMARY KEY,
+    customer_id INTEGER NOT NULL REFERENCES customer,
+    placed_on TEXT NOT NULL,
+    status TEXT NOT NULL CHECK (status IN ('paid', 'packed', 'shipped', 'delivered', 'cancelled')),
+    shipping_cents INTEGER NOT NULL CHECK (shipping_cents >= 0)
+);
+CREATE INDEX orders_customer ON orders (customer_id);
+CREATE INDEX orders_placed ON orders (placed_on);
+CREATE TABLE order_line (
+    number INTEGER NOT NULL REFERENCES orders,
+    position INTEGER NOT NULL,
+    sku TEXT NOT NULL REFERENCES product,
+    quantity INTEGER NOT NULL CHECK (quantity > 0),
+    unit_cents INTEGER NOT NULL CHECK (unit_cents > 0),
+    PRIMARY KEY (number, position)
+);
+CREATE TABLE shipment (
+    number INTEGER PRIMARY KEY REFERENCES orders,
+    carrier TEXT NOT NULL,
+    tracking_code TEXT NOT NULL UNIQUE,
+    shipped_on TEXT NOT NULL,
+    expected_on TEXT NOT NULL,
+    delivered_on TEXT,
+    last_seen TEXT NOT NULL
+);
+CREATE TABLE return_case (
+    id INTEGER PRIMARY KEY,
+    number INTEGER NOT NULL REFERENCES orders,
+    sku TEXT NOT NULL REFERENCES product,
+    quantity INTEGER NOT NULL CHECK (quantity > 0),
+    reason TEXT NOT NULL,
+    state TEXT NOT NULL CHECK (state IN ('opened', 'received', 'refunded', 'declined')),
+    opened_on TEXT NOT NULL,
+    refund_cents INTEGER NOT NULL CHECK (refund_cents >= 0)
+);
+
+CREATE TABLE review (
+    id INTEGER PRIMARY KEY,
+    sku TEXT NOT NULL REFERENCES product,
+    author TEXT NOT NULL,
+    stars INTEGER NOT NULL CHECK (stars BETWEEN 1 AND 5),
+    text TEXT NOT NULL,
+    written_on TEXT NOT NULL
+);
+CREATE TABLE shipping_rate (
+    country TEXT PRIMARY KEY,
+    standard_cents INTEGER NOT NULL,
+    express_cents INTEGER NOT NULL,
+    free_from_cents INTEGER NOT NULL,
+    standard_days TEXT NOT NULL,
+    express_days TEXT NOT NULL
+);
+CREATE TABLE policy (
+    topic TEXT PRIMARY KEY,
+    title TEXT NOT NULL,
+    text TEXT NOT NULL
+);

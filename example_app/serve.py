@@ -1,0 +1,90 @@
+"""The demo's server: one process on this machine, by gevent where it is installed, else by threads."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import socket
+import sys
+import threading
+from collections.abc import Callable
+
+from flask import Flask
+from werkzeug.serving import WSGIRequestHandler, make_server
+
+from example_app import create_app, model_choice, seed
+from flask_litro_agent import LitroError
+
+try:
+    from gevent import monkey, pywsgi
+except ImportError:
+    monkey = pywsgi = None
+
+__all__ = ["main"]
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Serve the shop until SIGTERM or Ctrl-C; return the exit status."""
+    asked = _parser().parse_args(arguments)
+    try:
+        listener = _listen(asked.host, asked.port)
+        app = create_app()
+        line = _line(app, asked.host, listener.getsockname()[1])
+    except (OSError, RuntimeError, LitroError) as error:
+        print(error, file=sys.stderr)
+        return 1
+    print(line, flush=True)
+    _serve_until_stopped(app, listener)
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m example_app", description="Run the demo shop.")
+    parser.add_argument("--host", default="127.0.0.1", help="address to listen on (127.0.0.1)")
+    parser.add_argument("--port", type=int, default=8000, help="port to listen on (8000; 0 takes a free one)")
+    return parser
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    try:
+        return socket.create_server((host, port), backlog=256)
+    except (OSError, OverflowError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise OSError(f"Cannot listen on {host}:{port}: {reason}. Try another one: --port 8001") from None
+
+
+def _line(app: Flask, host: str, port: int) -> str:
+    choice = model_choice.chosen()
+    hint = " (set LLM_URL + LLM_MODEL or ANTHROPIC_API_KEY)" if choice.kind == "scripted" else ""
+    names = ", ".join(username for username, _, _ in seed.ACCOUNTS)
+    return (
+        f"Shop: http://{host}:{port} · model: {choice.label}{hint}"
+        f" · sign in: {names} (password {seed.PASSWORD}) · data: {os.path.relpath(app.instance_path)}"
+    )
+
+
+def _serve_until_stopped(app: Flask, listener: socket.socket) -> None:
+    patched = monkey is not None and monkey.is_module_patched("socket")
+    serve, stop = (_by_gevent if patched else _by_threads)(app, listener)
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: threading.Thread(target=stop, daemon=True).start())
+    serve()
+
+
+def _by_gevent(app: Flask, listener: socket.socket) -> tuple[Callable[[], None], Callable[[], None]]:
+    server = pywsgi.WSGIServer(listener, app, log=None)
+    return server.serve_forever, lambda: server.stop(timeout=2)
+
+
+def _by_threads(app: Flask, listener: socket.socket) -> tuple[Callable[[], None], Callable[[], None]]:
+    host, port = listener.getsockname()[:2]
+    server = make_server(host, port, app, threaded=True, request_handler=_Quiet, fd=listener.fileno())
+    return server.serve_forever, server.shutdown
+
+
+class _Quiet(WSGIRequestHandler):
+    """Writes no line for a request."""
+
+    def log_request(self, code: object = "-", size: object = "-") -> None:
+        return
