@@ -1,0 +1,30 @@
+"""The assistant: for the people who run the shop."""
+
+from __future__ import annotations
+
+from flask import abort
+
+from example_app import accounts
+from flask_litro_agent import Agent
+
+from .._shared.model import model
+from .._shared.shelves import shelves
+from .script import SUGGESTIONS, script
+
+agent = Agent(
+    model=model(script),
+    instructions="./instructions.md",
+    tools=[shelves],
+    title="Shop assistant",
+    suggestions=SUGGESTIONS,
+    temperature=0.2,
+)
+
+
+def access() -> None:
+    """Only staff may come in."""
+    account = accounts.signed_in()
+    if account is None:
+        abort(401, "Sign in as support or operator to talk to the assistant.")
+    if not account.is_staff:
+        abort(403, "The assistant is for the shop's staff.")

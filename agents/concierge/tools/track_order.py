@@ -1,0 +1,26 @@
+from __future__ import annotations
+
+from marshmallow import Schema
+
+from example_app import database, orders
+from flask_litro_agent import Mode, tool
+
+from ..._shared import parameters
+from ..._shared.facts import order_facts
+
+
+class Params(Schema):
+    order_number = parameters.order_number()
+
+
+@tool(
+    description="One order of the customer who is asking: what is in it, and where its parcel is.",
+    permission="orders:own",
+    mode=Mode.READ,
+    params=Params,
+)
+def track_order(params, ctx):
+    order = orders.by_number(database.connection(), params["order_number"])
+    if order is None or order.customer_id != ctx.actor.data["customer_id"]:
+        return {"found": False, "order_number": params["order_number"]}
+    return {"found": True, **order_facts(order)}
