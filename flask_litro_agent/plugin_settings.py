@@ -20,32 +20,33 @@ __all__ = ["bind"]
 def bind(factories: Sequence[Factory], strangers: Mapping[str, Any], faults: list[str]) -> list[Factory]:
     """Return the factories with the settings that are theirs; add a fault for each key that nobody takes."""
     names = {factory.name for factory in factories}
-    owned = {key: owner for key in strangers if (owner := _owner(key, names))}
-    faults += [unknown_setting(key) for key in strangers if key not in owned]
-    faults += [fault for key, name in owned.items() if (fault := _not_taken(key, name, factories))]
-    return [replace(factory, settings=_settings(factory, owned, strangers)) for factory in factories]
+    owners = {key: owner for key in strangers if (owner := _owner(key, names))}
+    faults += [unknown_setting(key) for key in strangers if key not in owners]
+    faults += [fault for key, name in owners.items() if (fault := _not_taken(key, name, factories))]
+    return [replace(factory, settings=_settings(factory, owners, strangers)) for factory in factories]
 
 
 def _owner(key: str, names: Iterable[str]) -> str | None:
     """Return whose setting a key is: of the longest name that it starts with."""
-    owners = [name for name in names if key.startswith(setting_key(name, "")) and key == key.upper()]
-    return max(owners, key=len, default=None)
+    return max((name for name in names if _keyword(key, name)), key=len, default=None)
 
 
 def _keyword(key: str, name: str) -> str:
-    return key.removeprefix(setting_key(name, "")).lower()
+    keyword = key.removeprefix(setting_key(name, "")).lower()
+    return keyword if key == setting_key(name, keyword) else ""
 
 
 def _not_taken(key: str, name: str, factories: Iterable[Factory]) -> str | None:
     owners = [factory for factory in factories if factory.name == name]
     if any(owner.takes(_keyword(key, name)) for owner in owners):
         return None
-    taken = sorted({setting_key(name, keyword) for owner in owners for keyword in owner.settings_taken()})
-    givers = " and ".join(str(owner) for owner in owners)
-    return f"{key} is not a setting of {givers}{did_you_mean(key, taken)}; there is: {', '.join(taken) or 'none'}"
+    there = sorted({setting_key(name, keyword) for owner in owners for keyword in owner.names()})
+    givers = " and ".join(sorted(map(str, owners)))
+    return f"{key} is not a setting of {givers}{did_you_mean(key, there)}; there is: {', '.join(there) or 'none'}"
 
 
-def _settings(factory: Factory, owned: Mapping[str, str], values: Mapping[str, Any]) -> Mapping[str, Any]:
-    keywords = {key: _keyword(key, factory.name) for key, name in owned.items() if name == factory.name}
-    taken = {keyword: values[key] for key, keyword in keywords.items() if factory.takes(keyword)}
-    return MappingProxyType(taken)
+def _settings(factory: Factory, owners: Mapping[str, str], values: Mapping[str, Any]) -> Mapping[str, Any]:
+    keywords = {key: _keyword(key, name) for key, name in owners.items() if name == factory.name}
+    return MappingProxyType(
+        {keyword: values[key] for key, keyword in keywords.items() if factory.takes(keyword)}
+    )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import inspect
 import traceback
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -96,29 +96,31 @@ class Factory:
 
     def takes(self, keyword: str) -> bool:
         """Return whether the factory can be called with this setting."""
-        return keyword in self.settings_taken() or self._takes_any()
+        arguments, rest = self._parameters()
+        unnamed = any(parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in rest)
+        return keyword in self.names() or (unnamed and all(keyword != given.name for given in arguments))
 
-    def settings_taken(self) -> tuple[str, ...]:
-        """Return the names of the settings that the factory's signature has."""
-        return tuple(parameter.name for parameter in self._parameters() if parameter.kind in _NAMED)
+    def names(self) -> list[str]:
+        """Return the settings that the factory's signature names."""
+        _, rest = self._parameters()
+        return [parameter.name for parameter in rest if parameter.kind in _NAMED]
 
-    def needs(self) -> Iterator[str]:
-        """Yield the names of the settings without a default."""
-        for parameter in self._parameters():
-            if parameter.kind in _NAMED and parameter.default is _EMPTY:
-                yield parameter.name
+    def needs(self) -> list[str]:
+        """Return the settings that the factory cannot do without."""
+        _, rest = self._parameters()
+        return [
+            parameter.name for parameter in rest if parameter.kind in _NAMED and parameter.default is _EMPTY
+        ]
 
-    def _takes_any(self) -> bool:
-        return any(parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in self._parameters())
-
-    def _parameters(self) -> list[inspect.Parameter]:
+    def _parameters(self) -> tuple[list[inspect.Parameter], list[inspect.Parameter]]:
+        """Return the parameters that stand for the call's arguments, and the rest."""
         try:
             parameters = list(inspect.signature(self.function).parameters.values())
         except (TypeError, ValueError):  # a callable of C may not say; then calling it is the only test
-            return [inspect.Parameter("settings", inspect.Parameter.VAR_KEYWORD)]
+            return [], [inspect.Parameter("settings", inspect.Parameter.VAR_KEYWORD)]
         positional = [parameter for parameter in parameters if parameter.kind in _POSITIONAL]
-        taken = positional[: self.kind.arguments]
-        return [parameter for parameter in parameters if parameter not in taken]
+        arguments = positional[: self.kind.arguments]
+        return arguments, [parameter for parameter in parameters if parameter not in arguments]
 
     def _given(self) -> str:
         keys = ", ".join(setting_key(self.name, keyword) for keyword in sorted(self.settings))

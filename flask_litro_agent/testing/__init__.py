@@ -1,0 +1,1 @@
+"""The test kit for sites and for the authors of plugins."""
