@@ -1,0 +1,1 @@
+"""The routes: each reads the request, asks one part, and answers."""

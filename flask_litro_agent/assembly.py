@@ -1,0 +1,163 @@
+"""Start-up: settings, plugins, agents, providers, store and gate become one Installation.
+
+Whatever is wrong is collected, so that one ConfigurationError says all of it.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any
+
+from flask import Flask
+
+from flask_litro_agent import report
+from flask_litro_agent.agent_files import find_folder, load_agents, watch_folder
+from flask_litro_agent.agents import LoadedAgent
+from flask_litro_agent.contracts import Provider, SessionStore
+from flask_litro_agent.core.gate import Gate
+from flask_litro_agent.errors import ConfigurationError
+from flask_litro_agent.identity import Identity
+from flask_litro_agent.installation import Installation
+from flask_litro_agent.plugins import load_plugins
+from flask_litro_agent.registry import Registry
+from flask_litro_agent.settings import Settings, draft_settings
+from flask_litro_agent.tools import ToolContext
+from flask_litro_agent.turns.runner import Runner
+
+__all__ = ["ToolContextFunction", "assemble"]
+
+ToolContextFunction = Callable[[ToolContext], Any]
+
+
+class _Faults:
+    """Collects what is wrong, block by block."""
+
+    def __init__(self) -> None:
+        self._found: list[str] = []
+
+    @contextmanager
+    def collecting(self, where: str = "") -> Iterator[None]:
+        try:
+            yield
+        except ConfigurationError as error:
+            self._found += [f"{where}{fault}" for fault in error.faults]
+
+    def stop_if_any(self) -> None:
+        if self._found:
+            raise ConfigurationError(self._found)
+
+
+def assemble(
+    app: Flask,
+    *,
+    identity: Identity,
+    plugins: Sequence[object],
+    session_store: SessionStore | None,
+    tool_context: ToolContextFunction | None,
+) -> Installation:
+    """Return the app's parts, wired; ConfigurationError has every fault."""
+    faults = _Faults()
+    draft = draft_settings(app.config)
+    settings = draft.settings
+    with faults.collecting():
+        registry = load_plugins(app, draft, site_plugins=plugins)
+    with faults.collecting():
+        folder = find_folder(app, settings.agents)
+        watch_folder(app, folder)
+        loaded = load_agents(folder)
+    faults.stop_if_any()
+
+    providers: dict[str, Provider] = {}
+    for agent in loaded.agents.values():
+        with faults.collecting(f"agent {agent.name}: "):
+            providers[agent.name] = _provider(agent, registry)
+    limits = {agent.name: settings.limits.replace(agent.agent.limits) for agent in loaded.agents.values()}
+    with faults.collecting():
+        gate = Gate(
+            {agent.name: agent.tools for agent in loaded.agents.values()},
+            limits,
+            [registry.policy(name) for name in settings.policies],
+            around=_around(app, tool_context),
+            debug=app.debug,
+        )
+    with faults.collecting():
+        renderer = registry.renderer(settings.renderer) if settings.renderer else None
+    with faults.collecting():
+        store = session_store or registry.session_store(settings.session_store)
+    faults.stop_if_any()
+
+    return Installation(
+        settings=settings,
+        registry=registry,
+        agents=loaded.agents,
+        providers=providers,
+        limits=limits,
+        identity=identity,
+        gate=gate,
+        store=store,
+        renderer=renderer,
+        runner=Runner(store, settings),
+        report=report.compose(
+            settings=settings,
+            agents=list(loaded.agents.values()),
+            providers=providers,
+            folder=str(folder),
+            registry=registry,
+            notes=loaded.notes,
+            warnings=list(_warnings(app, settings)),
+        ),
+    )
+
+
+def _provider(agent: LoadedAgent, registry: Registry) -> Provider:
+    model = agent.agent.model
+    if not isinstance(model, str):
+        return model
+    name, _, of = model.partition(":")
+    return registry.provider(name.replace("-", "_"), of)
+
+
+def _around(
+    app: Flask, tool_context: ToolContextFunction | None
+) -> Callable[[ToolContext], AbstractContextManager[None]]:
+    """Return the context in which a tool's function runs: a fresh app context, prepared by the site."""
+    prepare = contextmanager(tool_context) if inspect.isgeneratorfunction(tool_context) else None
+
+    @contextmanager
+    def around(context: ToolContext) -> Iterator[None]:
+        with app.app_context():
+            if prepare is not None:
+                with prepare(context):
+                    yield
+                return
+            if tool_context is not None:
+                tool_context(context)
+            yield
+
+    return around
+
+
+def _warnings(app: Flask, settings: Settings) -> Iterator[str]:
+    if not app.secret_key:
+        yield "no SECRET_KEY is set: somebody without an account cannot be told apart and is refused"
+    if settings.hosts is None and not app.config.get("TRUSTED_HOSTS") and not app.debug:
+        yield "LITRO_HOSTS is not set: list this site's hosts, so that a rebound name cannot reach the agents"
+    if not settings.policies:
+        yield "LITRO_POLICIES is empty: no policy allows a call, so every tool is forbidden"
+    if _psycopg_blocks():
+        yield (
+            "psycopg was imported before gevent patched the process and blocks every other request: "
+            "start gunicorn without --preload"
+        )
+
+
+def _psycopg_blocks(modules: Mapping[str, Any] | None = None) -> bool:
+    """Whether psycopg chose its blocking C wait before gevent patched the sockets."""
+    loaded = sys.modules if modules is None else modules
+    monkey, waiting = loaded.get("gevent.monkey"), loaded.get("psycopg.waiting")
+    if monkey is None or waiting is None or not monkey.is_module_patched("socket"):
+        return False
+    return bool(waiting.wait.__name__ == "wait_c")

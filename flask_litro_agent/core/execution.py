@@ -1,0 +1,128 @@
+"""Running one piece of foreign work: in a thread of its own, left behind when it outlives its time.
+
+The work gets a ``report`` function; what it reports arrives in the caller's thread, in order, while it waits.
+A work that is left behind learns it at its next report, which raises.
+"""
+
+from __future__ import annotations
+
+import contextvars
+import queue
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from flask_litro_agent.contracts import Stop
+
+__all__ = ["Executor", "Finished", "Late", "Left", "Raised", "Run", "Work", "in_thread", "inline"]
+
+Report = Callable[[Any], None]
+Work = Callable[[Report], Any]
+_WAITING_REPORTS = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    value: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Raised:
+    error: BaseException
+
+
+@dataclass(frozen=True, slots=True)
+class Late:
+    """The time is over; the work goes on alone and its value is dropped."""
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """Somebody asked to stop; the work goes on alone and its value is dropped."""
+
+
+Run = Finished | Raised | Late | Left
+
+
+class WorkLeft(Exception):
+    """Raised in a work that reports after it was left behind."""
+
+
+Executor = Callable[[Work, float, Stop, Report], Run]
+
+
+def in_thread(work: Work, seconds: float, stop: Stop, on_report: Report) -> Run:
+    """Run the work in a new thread (a greenlet under gevent) and wait for it, for a stop, or for the time."""
+    room = _Room()
+    forget = stop.on(room.wake)
+    threading.Thread(target=_enter, args=(work, room), daemon=True, name="litro-tool").start()
+    try:
+        return _wait(room, time.monotonic() + seconds, stop, on_report)
+    finally:
+        forget()
+        room.left.set()
+
+
+def inline(work: Work, seconds: float, stop: Stop, on_report: Report) -> Run:
+    """Run the work in this thread, for tests whose transactions belong to it; the time is not enforced."""
+    if stop.is_set:
+        return Left()
+    try:
+        return Finished(contextvars.Context().run(work, on_report))
+    except BaseException as error:
+        return Raised(error)
+
+
+class _Room:
+    """What a work and the thread that waits for it share."""
+
+    def __init__(self) -> None:
+        self.inbox: queue.Queue[Any] = queue.Queue(_WAITING_REPORTS)
+        self.left = threading.Event()
+
+    def put(self, item: Any) -> None:
+        while not self.left.is_set():
+            try:
+                return self.inbox.put(item, timeout=0.5)
+            except queue.Full:
+                continue
+        raise WorkLeft("nobody waits for this any more")
+
+    def wake(self) -> None:
+        try:
+            self.inbox.put_nowait(None)
+        except queue.Full:
+            return  # whoever reads the next item looks at the stop as well
+
+
+@dataclass(frozen=True, slots=True)
+class _Reported:
+    value: Any
+
+
+def _enter(work: Work, room: _Room) -> None:
+    run: Run
+    try:
+        run = Finished(contextvars.Context().run(work, lambda value: room.put(_Reported(value))))
+    except BaseException as error:  # also SystemExit and GreenletExit: a tool must not end its waiter's turn
+        run = Raised(error)
+    try:
+        room.put(run)
+    except WorkLeft:
+        return
+
+
+def _wait(room: _Room, deadline: float, stop: Stop, on_report: Report) -> Run:
+    while not stop.is_set:
+        try:
+            item = room.inbox.get(timeout=max(0.0, deadline - time.monotonic()))
+        except queue.Empty:
+            return Late()
+        match item:
+            case _Reported(value):
+                on_report(value)
+            case Finished() | Raised():
+                return item
+    return Left()

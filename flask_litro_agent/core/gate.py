@@ -1,0 +1,277 @@
+"""The one gate: every call of a tool, from wherever it comes, is decided and run here.
+
+The order never changes: the exact name among the agent's tools, else ``unknown_tool``; the actor's permission, by
+every policy, else ``forbidden``; the arguments by the schema, else ``invalid_input``; then the run, under its
+caps. Chat, code, terminal and tests differ only in ``origin``.
+"""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import logging
+import secrets
+import time
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from flask_litro_agent import schemas
+from flask_litro_agent.contracts import Actor, Policy, Stop, Verdict
+from flask_litro_agent.core import execution, output
+from flask_litro_agent.errors import AgentError, ConfigurationError, InvalidArguments
+from flask_litro_agent.settings import Limits
+from flask_litro_agent.tools import Mode, Tool, ToolContext, UIResult
+
+__all__ = ["AgentGate", "CallSite", "Gate", "Outcome", "Ran", "Refused"]
+
+logger = logging.getLogger(__name__)
+
+_PROGRESS_LIMIT = 16 * 1024
+_MOST_PROGRESS = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """The tool ran: its value as plain JSON, and the component to show when it returned one."""
+
+    value: Any
+    component: UIResult | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """The tool gave no value: one of ``events.TOOL_ERROR_CODES``, and a sentence that the model may read."""
+
+    code: str
+    message: str
+    errors: Mapping[str, Any] | None = None
+
+
+Outcome = Ran | Refused
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallSite:
+    """Where in a session a call stands, who watches it, and the seconds that its caller has left."""
+
+    session_id: str | None = None
+    turn_id: str | None = None
+    call_id: str | None = None
+    progress: Callable[[Any], None] = field(default=lambda value: None, repr=False)
+    stop: Stop = field(default_factory=Stop, repr=False)
+    seconds: float = float("inf")
+
+
+class Gate:
+    """Decides every call; fixed once the app has started."""
+
+    def __init__(
+        self,
+        tools: Mapping[str, Mapping[str, Tool]],
+        limits: Mapping[str, Limits],
+        policies: Sequence[Policy],
+        *,
+        around: Callable[[ToolContext], AbstractContextManager[None]],
+        execute: execution.Executor = execution.in_thread,
+        debug: bool = False,
+    ) -> None:
+        """Take each agent's tools and limits; ``around`` gives the context in which a tool's function runs."""
+        faults = [_write_fault(agent, tool) for agent in tools for tool in tools[agent].values()]
+        if any(faults):
+            raise ConfigurationError(fault for fault in faults if fault)
+        self._tools = tools
+        self._limits = limits
+        self._policies = tuple(policies)
+        self._around = around
+        self._execute = execute
+        self._debug = debug
+
+    def call(
+        self,
+        agent: str,
+        name: str,
+        raw_arguments: object,
+        *,
+        actor: Actor,
+        origin: str,
+        site: CallSite | None = None,
+    ) -> Outcome:
+        """Decide the call and run the tool. Nothing a tool, a policy or a schema does is raised."""
+        tool = self._tools.get(agent, {}).get(name)
+        if tool is None:
+            return self._unknown(agent, name, origin)
+        if not self._allowed(actor, tool, None):
+            return _forbidden(tool, origin)
+        try:
+            arguments = schemas.load_arguments(tool.params, raw_arguments)
+        except InvalidArguments as error:
+            return Refused("invalid_input", str(error), error.errors)
+        except Exception as error:
+            return self._failed(tool, error)
+        if not self._allowed(actor, tool, arguments):
+            return _forbidden(tool, origin)
+        return self._run(agent, tool, arguments, actor, site or CallSite())
+
+    def allows(self, agent: str, name: str, *, actor: Actor) -> bool:
+        """Whether this actor may call the tool at all, before its arguments are known."""
+        tool = self._tools.get(agent, {}).get(name)
+        return tool is not None and self._allowed(actor, tool, None)
+
+    def tools(self, agent: str) -> Mapping[str, Tool]:
+        """Return the tools that the agent's model is shown."""
+        return self._tools.get(agent, {})
+
+    def within(self, execute: execution.Executor) -> Gate:
+        """Return the same gate with another way to run the work that it has let through."""
+        gate = copy.copy(self)
+        gate._execute = execute
+        return gate
+
+    def _unknown(self, agent: str, name: str, origin: str) -> Refused:
+        logger.info("litro gate: unknown tool %.80r, asked by %s of agent %s", name, origin, agent)
+        there_is = ", ".join(self._tools.get(agent, {})) or "none"
+        return Refused("unknown_tool", f"no tool named {str(name)[:80]!r}; there is: {there_is}")
+
+    def _allowed(self, actor: object, tool: Tool, arguments: dict[str, Any] | None) -> bool:
+        if not isinstance(actor, Actor):
+            return False
+        effects = {_ask(policy, actor, tool, arguments) for policy in self._policies}
+        return "allow" in effects and "deny" not in effects
+
+    def _run(
+        self, agent: str, tool: Tool, arguments: dict[str, Any], actor: Actor, site: CallSite
+    ) -> Outcome:
+        limits = self._limits[agent]
+        abandoned = Stop()
+        context = ToolContext(
+            actor=actor,
+            agent=agent,
+            session_id=site.session_id,
+            turn_id=site.turn_id,
+            call_id=site.call_id,
+            stop=abandoned,
+        )
+
+        def work(report: Callable[[Any], None]) -> Ran:
+            shown = replace(context, report=_Progress(report))
+            with self._around(shown):
+                value = tool.function(arguments, shown)
+                if inspect.isgenerator(value):
+                    value = _drain(value, shown)
+                return _ran(value, limits.max_output)
+
+        seconds = min(limits.tool_seconds, site.seconds)
+        began = time.monotonic()
+        try:
+            match self._execute(work, seconds, site.stop, site.progress):
+                case execution.Finished(Ran() as ran):
+                    return ran
+                case execution.Raised(error):
+                    return self._failed(tool, error)
+                case execution.Left():
+                    return Refused("failed", f"{tool.name} was left behind: the turn was stopped")
+                case _:
+                    waited = time.monotonic() - began
+                    return Refused("timeout", f"{tool.name} did not answer within {waited:.3g} seconds")
+        finally:
+            abandoned.set()
+
+    def _failed(self, tool: Tool, error: BaseException) -> Refused:
+        match error:
+            case output.TooLarge():
+                return Refused("too_large", f"the output of {tool.name} is too large: narrow the question")
+            case output.NestedComponent():
+                return Refused("nested_ui", f"{tool.name}: {error}")
+            case AgentError():
+                return Refused("failed", error.message, error.errors)
+        error_id = secrets.token_hex(4)
+        logger.error("litro gate: tool %s failed, error %s", tool.name, error_id, exc_info=error)
+        told = f": {type(error).__name__}: {str(error)[:300]}" if self._debug else ""
+        return Refused("failed", f"{tool.name} failed (error {error_id}){told}")
+
+
+class AgentGate:
+    """The gate for one agent, as a site's own code uses it: ``litro.gate("desk")``."""
+
+    def __init__(self, gate: Gate, agent: str) -> None:
+        self._gate = gate
+        self._agent = agent
+
+    def call(
+        self,
+        name: str,
+        arguments: object,
+        *,
+        actor: Actor,
+        origin: str = "code",
+        site: CallSite | None = None,
+    ) -> Outcome:
+        """Call one of the agent's tools through the gate."""
+        return self._gate.call(self._agent, name, arguments, actor=actor, origin=origin, site=site)
+
+    def allows(self, name: str, *, actor: Actor) -> bool:
+        """Whether the actor may call the tool: ask it before spending tokens."""
+        return self._gate.allows(self._agent, name, actor=actor)
+
+
+class _Progress:
+    """Reports plain JSON, so much and no more."""
+
+    def __init__(self, report: Callable[[Any], None]) -> None:
+        self._report = report
+        self._left = _MOST_PROGRESS
+
+    def __call__(self, value: Any) -> None:
+        self._left -= 1
+        if self._left < 0:
+            raise output.TooLarge
+        self._report(output.plain(value, limit=_PROGRESS_LIMIT))
+
+
+def _ask(policy: Policy, actor: Actor, tool: Tool, arguments: dict[str, Any] | None) -> str:
+    try:
+        verdict = policy.decide(actor, tool.facts, copy.deepcopy(arguments))
+    except Exception:
+        logger.exception("litro gate: policy %s raised on %s: denied", type(policy).__name__, tool.name)
+        return "deny"
+    if type(verdict) is not Verdict or verdict.effect not in ("allow", "deny", "abstain"):
+        logger.error("litro gate: policy %s gave no Verdict on %s: denied", type(policy).__name__, tool.name)
+        return "deny"
+    return verdict.effect
+
+
+def _drain(values: Generator[Any, Any, Any], context: ToolContext) -> Any:
+    try:
+        while True:
+            context.progress(next(values))
+    except StopIteration as end:
+        return end.value
+    finally:
+        values.close()
+
+
+def _ran(value: object, limit: int) -> Ran:
+    if not isinstance(value, UIResult):
+        return Ran(output.plain(value, limit=limit))
+    data = output.plain(value.data, limit=limit)
+    props = output.plain(value.props, limit=limit)
+    return Ran(data, UIResult(value.component, data, props))
+
+
+def _forbidden(tool: Tool, origin: str) -> Refused:
+    logger.info("litro gate: forbidden tool %s, asked by %s", tool.name, origin)
+    return Refused(
+        "forbidden",
+        f"this person may not use {tool.name}: it needs the permission {str(tool.permission)!r}",
+    )
+
+
+def _write_fault(agent: str, tool: Tool) -> str | None:
+    if tool.mode is Mode.READ:
+        return None
+    return (
+        f"agent {agent}, tool {tool.name} ({tool.source}): mode {tool.facts.mode} needs the proposal ledger; "
+        "the ledger arrives with the next release, until then a tool can only be Mode.READ"
+    )

@@ -1,0 +1,162 @@
+"""``LitroAgent``: reads the settings, loads plugins and agents, and wires them into a Flask app.
+
+Everything that is wrong with an app is reported together, in one ConfigurationError, before the app serves anything.
+"""
+
+from __future__ import annotations
+
+import atexit
+import logging
+import weakref
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol, TypeVar
+
+from flask import Flask, current_app, session
+
+from flask_litro_agent import identity as identities
+from flask_litro_agent.assembly import ToolContextFunction, assemble
+from flask_litro_agent.cli import litro_commands
+from flask_litro_agent.contracts import Actor, SessionStore
+from flask_litro_agent.core.gate import AgentGate
+from flask_litro_agent.errors import ConfigurationError
+from flask_litro_agent.identity import ActorLoader, Identity, RequestLoader
+from flask_litro_agent.installation import EXTENSION, Installation
+from flask_litro_agent.turns.handover import hand_over
+from flask_litro_agent.turns.runner import Runner
+from flask_litro_agent.web.blueprint import register_routes
+
+__all__ = ["LitroAgent"]
+
+logger = logging.getLogger("flask_litro_agent")
+
+Loader = TypeVar("Loader", bound=Callable[..., Any])
+
+
+class Loaders(Protocol):
+    """What ``identity=`` takes: both loaders of a site, such as ``FlaskLogin(...)``."""
+
+    def request_loader(self) -> Actor | None: ...
+
+    def actor_loader(self, actor_id: str) -> Actor | None: ...
+
+
+class LitroAgent:
+    """Gives a Flask app its agents: ``LitroAgent(app)``, or ``litro = LitroAgent()`` and ``litro.init_app(app)``.
+
+    ``identity`` brings both loaders of a site at once (``FlaskLogin``, ``FlaskSecurity``); ``plugins`` are the site's
+    own plugin modules; ``session_store`` is a store to use instead of the one that ``LITRO_SESSION_STORE`` names.
+
+    Config keys, all optional; ``settings.Settings`` says what each means: ``LITRO_URL_PREFIX``, ``LITRO_AGENTS``,
+    ``LITRO_SESSION_STORE``, ``LITRO_RENDERER``, ``LITRO_POLICIES``, ``LITRO_PLUGINS``, ``LITRO_HOSTS``,
+    ``LITRO_TRUSTED_PROXIES``, ``LITRO_FSYNC``, ``LITRO_STREAM_SECONDS``, ``LITRO_HEARTBEAT_SECONDS``,
+    ``LITRO_LEASE_SECONDS``, ``LITRO_GRACE_SECONDS``, ``LITRO_MAX_BODY``, ``LITRO_MAX_TURNS``,
+    ``LITRO_MAX_ACTOR_TURNS``, ``LITRO_MAX_TAILS``, ``LITRO_MAX_ACTOR_TAILS``, ``LITRO_CONTEXT_TOKENS``, ``LITRO_MAX_ROUNDS``, ``LITRO_MAX_CALLS``,
+    ``LITRO_MAX_SAME_CALL``, ``LITRO_TURN_SECONDS``, ``LITRO_TOOL_SECONDS``, ``LITRO_IDLE_SECONDS``,
+    ``LITRO_MAX_OUTPUT``; and those of plugins, ``LITRO_<NAME>_*``.
+    """
+
+    def __init__(
+        self,
+        app: Flask | None = None,
+        *,
+        identity: Loaders | None = None,
+        plugins: Sequence[object] = (),
+        session_store: SessionStore | None = None,
+    ) -> None:
+        self._request_loader: RequestLoader | None = identity.request_loader if identity else None
+        self._actor_loader: ActorLoader | None = identity.actor_loader if identity else None
+        self._tool_context: ToolContextFunction | None = None
+        self._plugins = tuple(plugins)
+        self._session_store = session_store
+        self._initialised = False
+        if app is not None:
+            self.init_app(app)
+
+    # --- what a site says ---
+
+    def request_loader(self, function: Loader) -> Loader:
+        """Say who is asking now: the function returns an Actor, or None for somebody without an account."""
+        self._before_init("request_loader")
+        self._request_loader = function
+        return function
+
+    def actor_loader(self, function: Loader) -> Loader:
+        """Say who has this id, later and without a request: the function returns an Actor or None."""
+        self._before_init("actor_loader")
+        self._actor_loader = function
+        return function
+
+    def tool_context(self, function: Loader) -> Loader:
+        """Prepare the app context of every tool call: the function gets the ToolContext; a generator also cleans up."""
+        self._before_init("tool_context")
+        self._tool_context = function
+        return function
+
+    # --- what a site asks (in an app context) ---
+
+    def gate(self, agent: str) -> AgentGate:
+        """Return the gate for one agent, for the site's own code; ConfigurationError for an unknown agent."""
+        installed = _installed()
+        if agent not in installed.agents:
+            there = ", ".join(installed.agents) or "none"
+            raise ConfigurationError(f"no agent named {agent!r}; there is: {there}")
+        return AgentGate(installed.gate, agent)
+
+    def visitor_id(self) -> str | None:
+        """Return the id of the visitor who makes this request: ask before signing somebody in."""
+        return identities.visitor_id(session)
+
+    def hand_over(self, visitor_id: str | None, actor: Actor) -> int:
+        """Give a visitor's sessions to the account that he signed in to; return how many were moved."""
+        if visitor_id is None:
+            return 0
+        installed = _installed()
+        if not identities.is_visitor_id(visitor_id):
+            raise ConfigurationError("hand_over takes a visitor's id, as visitor_id() returns it")
+        ttl = installed.settings.lease_seconds
+        return hand_over(installed.store, installed.runner, owner=visitor_id, heir=actor.id, ttl=ttl)
+
+    # --- start-up ---
+
+    def init_app(self, app: Flask) -> None:
+        """Wire this app; ConfigurationError has a sentence for everything that is wrong."""
+        if EXTENSION in app.extensions:
+            raise ConfigurationError(
+                f"LitroAgent was already initialised for the app {app.name!r}: call it once"
+            )
+        installed = assemble(
+            app,
+            identity=Identity(self._request_loader, self._actor_loader),
+            plugins=self._plugins,
+            session_store=self._session_store,
+            tool_context=self._tool_context,
+        )
+        app.extensions[EXTENSION] = installed
+        self._initialised = True
+        register_routes(app, installed)
+        app.cli.add_command(litro_commands())
+        _drain_at_exit(installed.runner)
+        logger.info("%s", installed.report)
+
+    def _before_init(self, loader: str) -> None:
+        if self._initialised:
+            raise ConfigurationError(
+                f"{loader} was registered after init_app, which had already read it: import the module that "
+                "registers it before create_app() calls init_app"
+            )
+
+
+def _installed() -> Installation:
+    installed = current_app.extensions.get(EXTENSION)
+    if not isinstance(installed, Installation):
+        raise ConfigurationError(f"the app {current_app.name!r} has no LitroAgent: call init_app")
+    return installed
+
+
+def _drain_at_exit(runner: Runner) -> None:
+    drain = weakref.WeakMethod(runner.drain)
+    atexit.register(lambda: (drain() or _nothing)())
+
+
+def _nothing() -> None:
+    """The runner is gone, and with it its turns."""

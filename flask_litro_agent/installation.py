@@ -1,0 +1,88 @@
+"""What LitroAgent has installed in one app: the parts, wired once and never changed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from flask_litro_agent.agents import LoadedAgent
+from flask_litro_agent.contracts import (
+    Actor,
+    Provider,
+    Rendered,
+    Renderer,
+    SessionKey,
+    SessionStore,
+    ToolSpec,
+)
+from flask_litro_agent.core.gate import Gate
+from flask_litro_agent.errors import ConfigurationError
+from flask_litro_agent.identity import Identity
+from flask_litro_agent.registry import Registry
+from flask_litro_agent.report import Report
+from flask_litro_agent.schemas import json_schema
+from flask_litro_agent.settings import Limits, Settings
+from flask_litro_agent.tools import Tool, UIResult
+from flask_litro_agent.turns.live import LiveTurn
+from flask_litro_agent.turns.loop import Assignment
+from flask_litro_agent.turns.runner import Runner, Spawn
+
+__all__ = ["EXTENSION", "Installation", "tool_specs"]
+
+EXTENSION = "litro_agent"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Installation:
+    """One app's agents and everything that they run on: ``app.extensions["litro_agent"]``."""
+
+    settings: Settings
+    registry: Registry
+    agents: Mapping[str, LoadedAgent]
+    providers: Mapping[str, Provider]
+    limits: Mapping[str, Limits]
+    identity: Identity
+    gate: Gate
+    store: SessionStore
+    renderer: Renderer | None
+    runner: Runner
+    report: Report
+
+    def start(
+        self,
+        key: SessionKey,
+        text: str,
+        *,
+        actor: Actor,
+        origin: str,
+        gate: Gate | None = None,
+        provider: Provider | None = None,
+        spawn: Spawn | None = None,
+    ) -> LiveTurn:
+        """Begin a turn of ``key.agent``; see ``Runner.start`` for what is raised. The caller has checked access."""
+        assignment = Assignment(
+            agent=self.agents[key.agent],
+            provider=provider or self.providers[key.agent],
+            limits=self.limits[key.agent],
+            actor=actor,
+            origin=origin,
+            gate=gate or self.gate,
+            render=self.render,
+            specs=tool_specs(self.gate.tools(key.agent)),
+        )
+        return self.runner.start(key, text, assignment, spawn=spawn)
+
+    def render(self, component: UIResult) -> Rendered:
+        """Return a component as html; ConfigurationError when the app has no renderer."""
+        if self.renderer is None:
+            raise ConfigurationError(
+                f"the component {component.component!r} needs a renderer: name an installed one in LITRO_RENDERER"
+            )
+        return self.renderer.render(component.component, component.props)
+
+
+def tool_specs(tools: Mapping[str, Tool]) -> tuple[ToolSpec, ...]:
+    """Return the tools as a model sees them."""
+    return tuple(
+        ToolSpec(tool.name, tool.description, json_schema(tool.params).document) for tool in tools.values()
+    )

@@ -1,0 +1,74 @@
+"""The start-up report: what an app has, in one readable block."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from flask_litro_agent.agents import LoadedAgent
+from flask_litro_agent.contracts import Provider
+from flask_litro_agent.registry import PluginInfo, Registry
+from flask_litro_agent.settings import Settings
+
+__all__ = ["Report", "compose"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """Sections of lines, and the warnings again by themselves."""
+
+    sections: Sequence[tuple[str, Sequence[str]]] = field(default_factory=tuple)
+    warnings: Sequence[str] = ()
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines())
+
+    def lines(self) -> Iterator[str]:
+        """Yield the block, line by line."""
+        yield "flask-litro-agent"
+        for title, lines in (*self.sections, ("warnings", self.warnings)):
+            for place, line in enumerate(lines):
+                yield f"  {title + ':' if place == 0 else '':<10} {line}"
+
+
+def compose(
+    *,
+    settings: Settings,
+    agents: Sequence[LoadedAgent],
+    providers: dict[str, Provider],
+    folder: str,
+    registry: Registry,
+    notes: Sequence[str],
+    warnings: Sequence[str],
+) -> Report:
+    """Return the report of an app that starts."""
+    sections = [
+        (
+            "agents",
+            [f"{agent.name}: {_agent_line(agent, providers[agent.name])}" for agent in agents] or ["none"],
+        ),
+        ("folder", [folder]),
+        ("tools", [line for agent in agents for line in _tool_lines(agent)] or ["none"]),
+        ("store", [settings.session_store]),
+        ("policies", [", ".join(settings.policies) or "none: every call is forbidden"]),
+        ("renderer", [settings.renderer or "none"]),
+        ("plugins", [_plugin_line(plugin) for plugin in registry.plugins] or ["none"]),
+        ("routes", [f"{settings.url_prefix}/agent/<agent>/<session>"]),
+        ("notes", list(notes)),
+    ]
+    return Report(sections=tuple(sections), warnings=tuple(warnings))
+
+
+def _agent_line(agent: LoadedAgent, provider: Provider) -> str:
+    access = "access checked" if agent.access else "open to everybody"
+    return f"{provider.model}, {len(agent.tools)} tools, {access}"
+
+
+def _tool_lines(agent: LoadedAgent) -> Iterator[str]:
+    for tool in agent.tools.values():
+        yield f"{agent.name}.{tool.name}: {tool.facts.mode}, {tool.facts.permission or 'PUBLIC'}"
+
+
+def _plugin_line(plugin: PluginInfo) -> str:
+    version = f" {plugin.distribution} {plugin.version}" if plugin.distribution else ""
+    return f"{plugin.name} ({plugin.source}{version}) {'; '.join(plugin.hooks)}"

@@ -1,0 +1,106 @@
+"""One answer of a model, as it comes in: what is shown at once, and what is kept for the log."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from flask_litro_agent import events, strict_json
+from flask_litro_agent.contracts import (
+    AssistantState,
+    Done,
+    ProviderError,
+    ProviderEvent,
+    ReasoningDelta,
+    TextDelta,
+    ToolCall,
+    ToolCallEvent,
+    Usage,
+)
+from flask_litro_agent.turns.writer import Draft
+
+__all__ = ["Answer"]
+
+_RAW_LIMIT = 4096
+
+
+@dataclass(slots=True)
+class Answer:
+    """Collects one answer; ``started`` once anything of it was shown or kept."""
+
+    texts: list[str] = field(default_factory=list)
+    calls: list[ToolCallEvent] = field(default_factory=list)
+    state: Mapping[str, Any] | None = None
+    usage: Usage | None = None
+    end: Done | ProviderError | None = None
+    started: bool = False
+
+    def take(self, event: ProviderEvent) -> Draft | None:
+        """Keep the event; return what of it is shown now."""
+        match event:
+            case TextDelta(text) if text:
+                self.started = True
+                shown = _sayable(text)
+                self.texts.append(shown)
+                return Draft(events.TEXT_DELTA, {"text": shown})
+            case ReasoningDelta(text) if text:
+                self.started = True
+                return Draft(events.REASONING_DELTA, {"text": _sayable(text)})
+            case ToolCallEvent():
+                self.started = True
+                self.calls.append(_checked(event))
+            case AssistantState(data):
+                self.state = data
+            case Usage():
+                self.usage = event
+            case Done() | ProviderError():
+                self.end = event
+        return None
+
+    def drafts(self, calls: list[ToolCall], *, hidden: frozenset[str]) -> Iterator[Draft]:
+        """Yield the message and the calls under our ids; the input of a hidden tool's call is private."""
+        text = "".join(self.texts)
+        if text or self.state is not None:
+            private = None if self.state is None else {"state": self.state}
+            yield Draft(events.MESSAGE, {"role": "assistant", "text": text}, private)
+        for call in calls:
+            yield _call_draft(call, hidden=call.name in hidden)
+
+    def usage_draft(self, number: int, model: str) -> Draft | None:
+        """Return the round's usage; None when the upstream did not say."""
+        if self.usage is None:
+            return None
+        payload = {
+            "round": number,
+            "input_tokens": self.usage.input_tokens or 0,
+            "output_tokens": self.usage.output_tokens or 0,
+            "model": self.usage.model or model,
+        }
+        if self.usage.cached_tokens is not None:
+            payload["cached_tokens"] = self.usage.cached_tokens
+        return Draft(events.USAGE, payload)
+
+
+def _sayable(text: str) -> str:
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()
+
+
+def _checked(event: ToolCallEvent) -> ToolCallEvent:
+    """Return the call; as an invalid one when its input is not strict JSON (a plugin's provider may err)."""
+    try:
+        strict_json.decode(strict_json.encode(dict(event.input)))
+    except (ValueError, TypeError, RecursionError):
+        return ToolCallEvent(
+            event.id, _sayable(event.name), invalid=True, raw=_sayable(repr(event.input)[:_RAW_LIMIT])
+        )
+    return ToolCallEvent(event.id, _sayable(event.name), event.input, event.invalid, _sayable(event.raw))
+
+
+def _call_draft(call: ToolCall, *, hidden: bool) -> Draft:
+    named: dict[str, Any] = {"call_id": call.id, "name": call.name}
+    if call.invalid:
+        return Draft(events.TOOL_CALL, {**named, "invalid": True, "raw": call.raw[:_RAW_LIMIT]})
+    if hidden:
+        return Draft(events.TOOL_CALL, {**named, "input": {}}, {"input": dict(call.input)})
+    return Draft(events.TOOL_CALL, {**named, "input": dict(call.input)})

@@ -1,0 +1,189 @@
+"""The session log as the model's messages: a projection that grows with the log and is never rebuilt.
+
+Every call in it has a result, also after a turn that died. A component's html is not read, so no model can see it.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import deque
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from flask_litro_agent import events, strict_json
+from flask_litro_agent.contracts import (
+    Entry,
+    Message,
+    Part,
+    SessionKey,
+    SessionStore,
+    Text,
+    ToolCall,
+    ToolResult,
+)
+from flask_litro_agent.errors import InvalidJSON
+
+__all__ = ["History", "OpenCall"]
+
+logger = logging.getLogger(__name__)
+
+_BYTES_A_TOKEN = 4
+_INTERRUPTED = "no result: the turn was interrupted"
+
+
+@dataclass(frozen=True, slots=True)
+class OpenCall:
+    """A call in the log that has no result yet."""
+
+    call_id: str
+    name: str
+
+
+@dataclass(slots=True)
+class _Round:
+    """One answer of the model: its text, its calls, and what came back for them."""
+
+    text: str = ""
+    state: Mapping[str, Any] | None = None
+    calls: list[ToolCall] = field(default_factory=list)
+    results: dict[str, ToolResult] = field(default_factory=dict)
+
+    def messages(self) -> Iterable[Message]:
+        said: tuple[Part, ...] = (Text(self.text),) if self.text else ()
+        if said or self.calls:
+            yield Message("assistant", (*said, *self.calls), self.state)
+        if self.calls:
+            yield Message("tool", tuple(self.results.get(call.id) or _no_result(call) for call in self.calls))
+
+
+@dataclass(slots=True)
+class _Turn:
+    turn_id: str
+    asked: list[str] = field(default_factory=list)
+    rounds: list[_Round] = field(default_factory=list)
+    size: int = 0
+    finished: tuple[Message, ...] | None = None
+
+    def messages(self) -> tuple[Message, ...]:
+        if self.finished is not None:
+            return self.finished
+        asked = [Message("user", (Text(text),)) for text in self.asked]
+        return (*asked, *(message for each in self.rounds for message in each.messages()))
+
+
+class History:
+    """What the model is told of one session, and where the log stands. Changed only by the lease's holder."""
+
+    def __init__(self, *, context_tokens: int) -> None:
+        self.seq = 0
+        self._budget = context_tokens * _BYTES_A_TOKEN
+        self._turns: deque[_Turn] = deque()
+        self._size = 0
+        self._open: _Turn | None = None
+
+    def catch_up(self, store: SessionStore, key: SessionKey) -> None:
+        """Read what another writer has added to the log since."""
+        for entry in store.read(key, after=self.seq, kinds=events.HISTORY):
+            self.feed(entry)
+        self.seq = max(self.seq, store.last_seq(key))
+
+    def feed(self, entry: Entry) -> None:
+        """Take the log's next entry; entries of other kinds only move the position."""
+        self.seq = entry.seq
+        if entry.kind not in events.HISTORY:
+            return
+        try:
+            payload = events.decode(entry.line).payload
+            private = strict_json.decode(entry.private) if entry.private else {}
+            self._note(entry.kind, payload, private, len(entry.line) + len(entry.private or b""))
+        except (InvalidJSON, KeyError, AttributeError):
+            logger.warning("litro history: entry %d is not an event and is left out", entry.seq)
+
+    def messages(self) -> tuple[Message, ...]:
+        """Return the newest turns that fit the budget, the last one always."""
+        return tuple(message for turn in self._turns for message in turn.messages())
+
+    @property
+    def open_turn(self) -> str | None:
+        """The id of a turn that has begun and not ended."""
+        return self._open.turn_id if self._open else None
+
+    @property
+    def open_calls(self) -> tuple[OpenCall, ...]:
+        """The calls of the open turn that have no result."""
+        rounds = self._open.rounds if self._open else []
+        return tuple(
+            OpenCall(call.id, call.name)
+            for each in rounds
+            for call in each.calls
+            if call.id not in each.results
+        )
+
+    def _note(self, kind: str, payload: Mapping[str, Any], private: Mapping[str, Any], size: int) -> None:
+        if kind == events.TURN_START:
+            self._begin(str(payload["turn_id"]))
+        turn = self._open
+        if turn is None:
+            return
+        turn.size += size
+        self._size += size
+        match kind, payload:
+            case events.MESSAGE, {"role": "user", "text": str(text)}:
+                turn.asked.append(text)
+            case events.MESSAGE, {"text": str(text)}:
+                turn.rounds.append(_Round(text, private.get("state")))
+            case events.TOOL_CALL, _:
+                _round_for_call(turn).calls.append(_call(payload, private))
+            case ((events.TOOL_RESULT | events.UI), {"call_id": str(call_id)}):
+                _round_of(turn, call_id).results[call_id] = _result(payload, private)
+            case events.TURN_END, _:
+                self._end(turn)
+
+    def _begin(self, turn_id: str) -> None:
+        if self._open is not None:
+            self._end(self._open)
+        self._open = _Turn(turn_id)
+        self._turns.append(self._open)
+
+    def _end(self, turn: _Turn) -> None:
+        turn.finished = turn.messages()
+        turn.rounds = []
+        self._open = None
+        while self._size > self._budget and len(self._turns) > 1:
+            self._size -= self._turns.popleft().size
+
+
+def _round_for_call(turn: _Turn) -> _Round:
+    if not turn.rounds or turn.rounds[-1].results:
+        turn.rounds.append(_Round())
+    return turn.rounds[-1]
+
+
+def _round_of(turn: _Turn, call_id: str) -> _Round:
+    for each in reversed(turn.rounds):
+        if any(call.id == call_id for call in each.calls):
+            return each
+    return _Round()  # a result without its call tells the model nothing
+
+
+def _call(payload: Mapping[str, Any], private: Mapping[str, Any]) -> ToolCall:
+    return ToolCall(
+        id=str(payload["call_id"]),
+        name=str(payload["name"]),
+        input=private.get("input", payload.get("input", {})),
+        invalid=bool(payload.get("invalid")),
+        raw=str(payload.get("raw", "")),
+    )
+
+
+def _result(payload: Mapping[str, Any], private: Mapping[str, Any]) -> ToolResult:
+    call_id, name = str(payload["call_id"]), str(payload["name"])
+    if "error" in payload:
+        return ToolResult(call_id, name, payload["error"], error=True)
+    output = private.get("output", payload.get("output", payload.get("data")))
+    return ToolResult(call_id, name, output)
+
+
+def _no_result(call: ToolCall) -> ToolResult:
+    return ToolResult(call.id, call.name, {"code": "failed", "message": _INTERRUPTED}, error=True)

@@ -1,0 +1,339 @@
+"""One turn: ask the model, log its answer, run its calls through the gate, ask again, until it is done.
+
+The turn ends with exactly one ``turn-end``, whatever happens, unless its lease is lost: then it writes nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import secrets
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from flask_litro_agent import events
+from flask_litro_agent.agents import LoadedAgent
+from flask_litro_agent.contracts import (
+    Actor,
+    ChatRequest,
+    Done,
+    Options,
+    Provider,
+    ProviderError,
+    Rendered,
+    ToolCall,
+    ToolSpec,
+)
+from flask_litro_agent.core.gate import CallSite, Gate, Ran, Refused
+from flask_litro_agent.errors import LeaseLost, StoreError
+from flask_litro_agent.settings import Limits
+from flask_litro_agent.tools import UIResult
+from flask_litro_agent.turns.answer import Answer
+from flask_litro_agent.turns.history import History
+from flask_litro_agent.turns.live import LiveTurn
+from flask_litro_agent.turns.writer import Draft, SessionWriter
+
+__all__ = ["Assignment", "Turn"]
+
+logger = logging.getLogger(__name__)
+
+_ATTEMPTS = 3
+_FIRST_BACKOFF = 0.5
+_LONGEST_BACKOFF = 20.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Assignment:
+    """Everything a turn needs, taken before its thread starts: no request is ever read in a turn."""
+
+    agent: LoadedAgent
+    provider: Provider
+    limits: Limits
+    actor: Actor
+    origin: str
+    gate: Gate
+    render: Callable[[UIResult], Rendered]
+    specs: tuple[ToolSpec, ...]
+
+
+class _Ended(Exception):
+    """The turn ends here, for this reason."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+@dataclass(slots=True)
+class Turn:
+    """A running turn. ``run`` is called once, in the turn's own thread."""
+
+    assignment: Assignment
+    live: LiveTurn
+    writer: SessionWriter
+    history: History
+    _calls: int = 0
+    _same: Counter[tuple[str, str]] = field(default_factory=Counter)
+    _input_tokens: int = 0
+    _output_tokens: int = 0
+
+    def run(self) -> None:
+        """Run to the end; what goes wrong is said in the log, never raised."""
+        try:
+            self._end(self._outcome())
+        except LeaseLost:
+            logger.warning("litro turn %s: lease_lost; it stops and writes nothing", self.live.turn_id)
+        except StoreError as error:
+            logger.error("litro turn %s: the session log cannot be written: %s", self.live.turn_id, error)
+            self._end_after_failed_write()
+
+    def _outcome(self) -> str:
+        try:
+            return self._rounds()
+        except _Ended as ended:
+            return ended.reason
+        except StoreError:
+            raise
+        except Exception as error:
+            error_id = secrets.token_hex(4)
+            logger.error("litro turn %s: error %s", self.live.turn_id, error_id, exc_info=error)
+            self._write(_error("internal", f"internal error {error_id}"))
+            return "failed"
+
+    def _rounds(self) -> str:
+        for number in range(1, self.assignment.limits.max_rounds + 1):
+            self._check()
+            answer = self._ask(number)
+            calls = self._log_answer(answer, number)
+            if isinstance(answer.end, ProviderError):
+                self._check()
+                self._write(_error(answer.end.code, answer.end.message, retryable=answer.end.retryable))
+                return "failed"
+            self._run_calls(calls)
+            if not calls:
+                return "finished"
+        return "limit"
+
+    # --- asking ---
+
+    def _ask(self, number: int) -> Answer:
+        for attempt in range(_ATTEMPTS):
+            answer = self._listen()
+            error = answer.end
+            if not isinstance(error, ProviderError) or not error.retryable or answer.started:
+                return answer
+            if attempt + 1 < _ATTEMPTS and not self._pause(error, attempt):
+                return answer
+        return answer
+
+    def _listen(self) -> Answer:
+        answer = Answer()
+        for event in self._events():
+            draft = answer.take(event)
+            if draft is not None:
+                self._write(draft)
+            if answer.end is not None or self.live.ended_by is not None:
+                break
+        if answer.end is None:
+            answer.end = ProviderError("truncated", "the model's answer ended in the middle", retryable=True)
+        return answer
+
+    def _events(self) -> Iterator[Any]:
+        request = ChatRequest(
+            system=self.assignment.agent.system_prompt(),
+            messages=self.history.messages(),
+            tools=self.assignment.specs,
+            options=self._options(),
+        )
+        try:
+            yield from self.assignment.provider.stream(request, self.live.stop)
+        except StoreError:
+            raise
+        except Exception as error:
+            error_id = secrets.token_hex(4)
+            logger.error(
+                "litro turn %s: provider failed, error %s", self.live.turn_id, error_id, exc_info=error
+            )
+            yield ProviderError("internal", f"internal error {error_id}")
+
+    def _options(self) -> Options:
+        agent = self.assignment.agent.agent
+        return Options(
+            max_tokens=agent.max_tokens,
+            temperature=agent.temperature,
+            idle_seconds=self.assignment.limits.idle_seconds,
+            total_seconds=max(0.1, self._seconds_left()),
+        )
+
+    def _pause(self, error: ProviderError, attempt: int) -> bool:
+        """Wait before asking again; False when the wait would not end inside the turn."""
+        wait = error.retry_after if error.retry_after is not None else _FIRST_BACKOFF * 4**attempt
+        if wait > _LONGEST_BACKOFF or wait >= self._seconds_left():
+            return False
+        return not self.live.stop.wait(wait)
+
+    # --- what the model said ---
+
+    def _log_answer(self, answer: Answer, number: int) -> list[ToolCall]:
+        complete = isinstance(answer.end, Done) and self.live.ended_by is None
+        calls = self._numbered(answer) if complete else []
+        answer.state = answer.state if complete else None  # half a state cannot be sent back
+        drafts = list(answer.drafts(calls, hidden=self._hidden))
+        usage = answer.usage_draft(number, self.assignment.provider.model)
+        if usage is not None:
+            drafts.append(usage)
+            self._input_tokens += usage.payload["input_tokens"]
+            self._output_tokens += usage.payload["output_tokens"]
+        if drafts:
+            self._write(*drafts)
+        return calls
+
+    def _numbered(self, answer: Answer) -> list[ToolCall]:
+        calls = []
+        for event in answer.calls:
+            self._calls += 1
+            call_id = f"{self.live.turn_id}-{self._calls}"
+            calls.append(ToolCall(call_id, event.name, event.input, event.invalid, event.raw))
+        return calls
+
+    @property
+    def _hidden(self) -> frozenset[str]:
+        return frozenset(
+            tool.name for tool in self.assignment.agent.tools.values() if tool.shows == "nothing"
+        )
+
+    # --- calls ---
+
+    def _run_calls(self, calls: Sequence[ToolCall]) -> None:
+        over = self._calls - self.assignment.limits.max_calls
+        for place, call in enumerate(calls):
+            try:
+                self._check()
+                if over > 0 and place >= len(calls) - over:
+                    raise _Ended("limit")
+                self._write(self._result(call))
+            except _Ended as ended:
+                self._write(*(_not_run(left, ended.reason) for left in calls[place:]))
+                raise
+
+    def _result(self, call: ToolCall) -> Draft:
+        again = self._same_call(call)
+        if again is not None:
+            return _refused(call, again)
+        site = CallSite(
+            session_id=self.live.key.session,
+            turn_id=self.live.turn_id,
+            call_id=call.id,
+            progress=lambda value: self._progress(call, value),
+            stop=self.live.stop,
+            seconds=self._seconds_left(),
+        )
+        outcome = self.assignment.gate.call(
+            self.live.key.agent,
+            call.name,
+            call.raw if call.invalid else call.input,
+            actor=self.assignment.actor,
+            origin=self.assignment.origin,
+            site=site,
+        )
+        match outcome:
+            case Refused():
+                return _refused(call, outcome)
+            case Ran(value, UIResult() as component):
+                return self._component(call, value, component)
+            case Ran(value):
+                return self._value(call, value)
+
+    def _same_call(self, call: ToolCall) -> Refused | None:
+        most = self.assignment.limits.max_same_call
+        same = call.name, json.dumps([call.input, call.raw], sort_keys=True)
+        self._same[same] += 1
+        if self._same[same] <= most:
+            return None
+        return Refused(
+            "failed", f"{call.name} was already called {most} times with these arguments: use its result"
+        )
+
+    def _value(self, call: ToolCall, value: Any) -> Draft:
+        named = {"call_id": call.id, "name": call.name}
+        if self.assignment.agent.tools[call.name].shows == "result":
+            return Draft(events.TOOL_RESULT, {**named, "output": value})
+        return Draft(events.TOOL_RESULT, named, {"output": value})
+
+    def _component(self, call: ToolCall, data: Any, component: UIResult) -> Draft:
+        try:
+            rendered = self.assignment.render(component)
+        except Exception as error:
+            logger.error("litro turn %s: component failed", self.live.turn_id, exc_info=error)
+            return _refused(
+                call, Refused("failed", f"the component {component.component!r} could not be rendered")
+            )
+        payload = {"call_id": call.id, "name": call.name, "html": rendered.html, "data": data}
+        if rendered.hydrate is not None:
+            payload["hydrate"] = rendered.hydrate
+        return Draft(events.UI, payload)
+
+    def _progress(self, call: ToolCall, value: Any) -> None:
+        self._write(Draft(events.TOOL_PROGRESS, {"call_id": call.id, "name": call.name, "value": value}))
+
+    # --- writing and ending ---
+
+    def _write(self, *drafts: Draft) -> None:
+        for entry in self.writer.write(*drafts):
+            self.history.feed(entry)
+
+    def _check(self) -> None:
+        if self.live.ended_by is not None:
+            raise _Ended(self.live.ended_by)
+        if self._seconds_left() <= 0:
+            raise _Ended("limit")
+
+    def _seconds_left(self) -> float:
+        return self.live.deadline - time.monotonic()
+
+    def _end(self, reason: str) -> None:
+        ended_by = self.live.ended_by if reason in ("finished", "failed") else None
+        self._write(self._turn_end(ended_by or reason))
+
+    def _turn_end(self, reason: str) -> Draft:
+        usage = {"input_tokens": self._input_tokens, "output_tokens": self._output_tokens}
+        return Draft(events.TURN_END, {"turn_id": self.live.turn_id, "reason": reason, "usage": usage})
+
+    def _end_after_failed_write(self) -> None:
+        """Say in the log that the turn failed, when the log can be written again; else the next reader says it."""
+        try:
+            for entry in self.writer.catch_up():
+                self.history.feed(entry)
+            if self.history.open_turn != self.live.turn_id:
+                return
+            results = [_refused(call, _LOG_FAILED) for call in _open_calls(self.history)]
+            self._write(
+                *results, _error("internal", "the session log could not be written"), self._turn_end("failed")
+            )
+        except StoreError as error:
+            logger.error("litro turn %s: ends without turn-end: %s", self.live.turn_id, error)
+
+
+_LOG_FAILED = Refused("failed", "the session log could not be written")
+
+
+def _open_calls(history: History) -> list[ToolCall]:
+    return [ToolCall(call.call_id, call.name) for call in history.open_calls]
+
+
+def _error(code: str, message: str, *, retryable: bool = False) -> Draft:
+    return Draft(events.ERROR, {"code": code, "message": message, "retryable": retryable})
+
+
+def _refused(call: ToolCall, refused: Refused) -> Draft:
+    error: dict[str, Any] = {"code": refused.code, "message": refused.message}
+    if refused.errors:
+        error["errors"] = refused.errors
+    return Draft(events.TOOL_RESULT, {"call_id": call.id, "name": call.name, "error": error})
+
+
+def _not_run(call: ToolCall, reason: str) -> Draft:
+    return _refused(call, Refused("failed", f"not run: the turn ended ({reason})"))

@@ -1,0 +1,296 @@
+"""Starting turns, finding the live ones, and ending them: at a stop, at a deletion, and when the process ends.
+
+A session's lease is taken before anything is written and given back after its ``turn-end``. A turn runs in a
+thread of its own (a greenlet under gevent); no response, request or client keeps it alive or ends it.
+"""
+
+from __future__ import annotations
+
+import logging
+import secrets
+import threading
+import time
+from collections import Counter, OrderedDict
+from collections.abc import Callable
+from typing import NamedTuple
+
+from flask_litro_agent import events
+from flask_litro_agent.contracts import Lease, SessionKey, SessionStore
+from flask_litro_agent.errors import NotFound, Overloaded, SessionBusy, SessionDeleted, StoreError
+from flask_litro_agent.settings import Settings
+from flask_litro_agent.turns.history import History
+from flask_litro_agent.turns.live import LiveTurn
+from flask_litro_agent.turns.loop import Assignment, Turn
+from flask_litro_agent.turns.watcher import Watcher
+from flask_litro_agent.turns.writer import Draft, SessionWriter
+
+__all__ = ["Runner", "Standing"]
+
+logger = logging.getLogger(__name__)
+
+_NO_SESSION = "there is no such session"
+_LEASE_WAIT = 2.0
+_DELETE_WAIT = 5.0
+_POLL = 0.02
+_MOST_HISTORIES = 256
+_LAST_WORDS = 2.0
+_INTERRUPTED = {"code": "failed", "message": "no result: the turn was interrupted"}
+
+Spawn = Callable[[Callable[[], None]], None]
+
+
+class Standing(NamedTuple):
+    """Where a session stands: the turn that runs in it, and the last event's seq."""
+
+    turn_id: str | None
+    last_seq: int
+
+
+class Runner:
+    """This process's turns. What another process must see is in the store."""
+
+    def __init__(self, store: SessionStore, settings: Settings) -> None:
+        self._store = store
+        self._settings = settings
+        self._ttl = settings.lease_seconds
+        self._lock = threading.Lock()
+        self._live: dict[SessionKey, LiveTurn] = {}
+        self._starting: Counter[str] = Counter()
+        self._histories: OrderedDict[SessionKey, History] = OrderedDict()
+        self._watcher = Watcher(store, renew_every=self._ttl / 3)
+        self._closing = False
+
+    def live(self, key: SessionKey) -> LiveTurn | None:
+        """Return the session's turn if it runs in this process."""
+        return self._live.get(key)
+
+    def start(
+        self, key: SessionKey, text: str, assignment: Assignment, *, spawn: Spawn | None = None
+    ) -> LiveTurn:
+        """Begin a turn; when this returns, its first events are in the log.
+
+        Raise SessionBusy (a turn is running), Overloaded (a cap is reached), NotFound (deleted) or StoreError.
+        """
+        actor_id = assignment.actor.id
+        self._admit(actor_id)
+        try:
+            turn = self._begin(key, text, assignment)
+        finally:
+            self._admitted(actor_id)
+        (spawn or _in_thread)(lambda: self._run(turn))
+        return turn.live
+
+    def stop(self, key: SessionKey, turn_id: str) -> bool:
+        """Ask the session's turn to stop, wherever it runs; False when it is not running."""
+        live = self._live.get(key)
+        if live is not None and live.turn_id == turn_id:
+            live.end("stopped")
+            return True
+        holder = self._store.holder(key)
+        if holder is None or holder.turn_id != turn_id:
+            return False
+        self._store.stop(key, turn_id)
+        return True
+
+    def standing(self, key: SessionKey) -> Standing:
+        """Return how the owner's session stands, after closing a turn that died; NotFound for an unknown one."""
+        self._last_seq(key)
+        holder = self._store.holder(key)
+        if holder is None and self.last_kind(key) != events.TURN_END:
+            self.recover(key)
+        return Standing(holder.turn_id if holder else None, self._last_seq(key))
+
+    def recover(self, key: SessionKey) -> None:
+        """Close a turn whose process died, if the session is free; what cannot be done now is left for later."""
+        try:
+            lease = self._store.acquire(key, self._ttl)
+        except StoreError:
+            return
+        if lease is None:
+            return
+        try:
+            history = self._history(key)
+            if history.open_turn is not None:
+                writer = SessionWriter(self._store, lease, ttl=self._ttl, last_seq=history.seq, show=_nobody)
+                self._close_open_turn(history, writer)
+        except StoreError as error:
+            logger.warning("litro: an interrupted turn could not be closed: %s", error)
+        finally:
+            self._store.release(lease)
+
+    def delete(self, key: SessionKey) -> None:
+        """Stop the session's turn, take the lease and remove the session.
+
+        Raise SessionBusy when the lease cannot be had in five seconds, NotFound for an unknown session.
+        """
+        self._last_seq(key)
+        lease = self.seize(key)
+        try:
+            self._store.delete(key, lease)
+            self._histories.pop(key, None)
+        finally:
+            self._store.release(lease)
+
+    def seize(self, key: SessionKey) -> Lease:
+        """Stop whatever runs in the session and take its lease; SessionBusy after five seconds."""
+        holder = self._store.holder(key)
+        if holder is not None and holder.turn_id is not None:
+            self.stop(key, holder.turn_id)
+        return self._acquire(key, None, wait=_DELETE_WAIT, patient=True)
+
+    def drain(self) -> None:
+        """Let running turns finish within the grace; interrupt the rest, and let them say so in the log."""
+        self._closing = True
+        self._wait_for_turns(self._settings.grace_seconds)
+        for live in list(self._live.values()):
+            live.end("interrupted")
+        self._wait_for_turns(_LAST_WORDS)
+
+    # --- beginning ---
+
+    def _admit(self, actor_id: str) -> None:
+        with self._lock:
+            if self._closing:
+                raise Overloaded("this server is shutting down: ask again in a moment", retry_after=2)
+            running = len(self._live) + self._starting.total()
+            if running >= self._settings.max_turns:
+                raise Overloaded(
+                    f"{running} turns are running here, which is the most: ask again in a moment"
+                )
+            own = (
+                sum(live.actor_id == actor_id for live in list(self._live.values()))
+                + self._starting[actor_id]
+            )
+            if own >= self._settings.max_actor_turns:
+                raise Overloaded(f"{own} of your turns are running, which is the most: wait for one to end")
+            self._starting[actor_id] += 1
+
+    def _admitted(self, actor_id: str) -> None:
+        with self._lock:
+            self._starting[actor_id] -= 1
+            if not self._starting[actor_id]:
+                del self._starting[actor_id]
+
+    def _begin(self, key: SessionKey, text: str, assignment: Assignment) -> Turn:
+        turn_id = "t" + secrets.token_hex(8)
+        lease = self._acquire(key, turn_id, wait=_LEASE_WAIT, patient=False)
+        try:
+            return self._first_events(key, text, assignment, lease)
+        except BaseException:
+            self._live.pop(key, None)
+            self._store.release(lease)
+            raise
+
+    def _first_events(self, key: SessionKey, text: str, assignment: Assignment, lease: Lease) -> Turn:
+        turn_id = str(lease.turn_id)
+        live = LiveTurn(key, turn_id, assignment.actor.id, seconds=assignment.limits.turn_seconds)
+        history = self._history(key, context_tokens=assignment.limits.context_tokens)
+        writer = SessionWriter(self._store, lease, ttl=self._ttl, last_seq=history.seq, show=live.show)
+        if history.open_turn is not None:
+            self._close_open_turn(history, writer)
+        actor = {"id": assignment.actor.id, "name": assignment.actor.name}
+        start = Draft(events.TURN_START, {"turn_id": turn_id, "agent": key.agent}, {"actor": actor})
+        asked = Draft(events.MESSAGE, {"role": "user", "text": text})
+        live.first_seq = writer.seq + 1
+        for entry in writer.write(start, asked):
+            history.feed(entry)
+        self._live[key] = live
+        self._watcher.add(live, writer)
+        return Turn(assignment, live, writer, history)
+
+    def _acquire(self, key: SessionKey, turn_id: str | None, *, wait: float, patient: bool) -> Lease:
+        """Take the lease; wait for a writer without a turn, and for any writer when ``patient``."""
+        until = time.monotonic() + wait
+        while True:
+            try:
+                lease = self._store.acquire(key, self._ttl, turn_id)
+            except SessionDeleted:
+                raise NotFound(_NO_SESSION) from None
+            if lease is not None:
+                return lease
+            holder = self._store.holder(key)
+            running = holder.turn_id if holder else None
+            if time.monotonic() >= until or (running and not patient and not self._has_ended(key)):
+                raise SessionBusy(running)
+            time.sleep(_POLL)
+
+    def _last_seq(self, key: SessionKey) -> int:
+        try:
+            last = self._store.last_seq(key)
+        except SessionDeleted:
+            last = 0
+        if not last:
+            raise NotFound(_NO_SESSION)
+        return last
+
+    def _has_ended(self, key: SessionKey) -> bool:
+        """Whether the log's last word is a turn-end: then its writer is just giving the lease back."""
+        return self.last_kind(key) == events.TURN_END
+
+    def last_kind(self, key: SessionKey) -> str | None:
+        """Return the kind of the log's last event; None for an empty log."""
+        kind = None
+        for entry in self._store.read(key, after=max(0, self._store.last_seq(key) - 1)):
+            kind = entry.kind
+        return kind
+
+    # --- running and ending ---
+
+    def _run(self, turn: Turn) -> None:
+        try:
+            turn.run()
+        except Exception:
+            logger.exception("litro turn %s: ended by an error of its own", turn.live.turn_id)
+        finally:
+            self._ended(turn)
+
+    def _ended(self, turn: Turn) -> None:
+        self._watcher.remove(turn.live)
+        self._live.pop(turn.live.key, None)
+        if turn.history.open_turn is None:
+            self._keep(turn.live.key, turn.history)
+        try:
+            turn.writer.release()
+        except StoreError as error:
+            logger.warning("litro turn %s: its lease was not given back: %s", turn.live.turn_id, error)
+        turn.live.close()
+
+    def _close_open_turn(self, history: History, writer: SessionWriter) -> None:
+        results = [
+            Draft(events.TOOL_RESULT, {"call_id": call.call_id, "name": call.name, "error": _INTERRUPTED})
+            for call in history.open_calls
+        ]
+        usage = {"input_tokens": 0, "output_tokens": 0}
+        end = Draft(events.TURN_END, {"turn_id": history.open_turn, "reason": "interrupted", "usage": usage})
+        for entry in writer.write(*results, end):
+            history.feed(entry)
+
+    def _wait_for_turns(self, seconds: float) -> None:
+        until = time.monotonic() + seconds
+        for live in list(self._live.values()):
+            live.wait_closed(max(0.0, until - time.monotonic()))
+
+    # --- histories ---
+
+    def _history(self, key: SessionKey, *, context_tokens: int | None = None) -> History:
+        """Return the session's history, caught up with the log. Only the lease's holder may ask."""
+        with self._lock:
+            history = self._histories.pop(key, None)
+        if history is None:
+            history = History(context_tokens=context_tokens or self._settings.context_tokens)
+        history.catch_up(self._store, key)
+        return history
+
+    def _keep(self, key: SessionKey, history: History) -> None:
+        with self._lock:
+            self._histories[key] = history
+            while len(self._histories) > _MOST_HISTORIES:
+                self._histories.popitem(last=False)
+
+
+def _in_thread(work: Callable[[], None]) -> None:
+    threading.Thread(target=work, daemon=True, name="litro-turn").start()
+
+
+def _nobody(entries: object) -> None:
+    """Nobody watches this writer."""

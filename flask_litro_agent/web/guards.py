@@ -1,0 +1,140 @@
+"""What stands before every route, in this order: fetch gates, session id, agent, its access, body.
+
+A fetch gate that fails says the same to everybody and reflects nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from flask import Request
+from werkzeug.exceptions import RequestEntityTooLarge
+
+from flask_litro_agent import strict_json
+from flask_litro_agent.agents import LoadedAgent
+from flask_litro_agent.errors import (
+    BadRequest,
+    BodyTooLarge,
+    Forbidden,
+    InvalidJSON,
+    NotFound,
+    UnsupportedMediaType,
+)
+from flask_litro_agent.settings import Settings
+from flask_litro_agent.web.origins import Host, parse_host, parse_origin
+
+__all__ = ["check_fetch", "check_header", "check_session_id", "enter_agent", "query_number", "read_text"]
+
+_SESSION_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_NUMBER = re.compile(r"[0-9]{1,15}")
+_REFUSED = "this request did not come from a page of this site"
+_NO_AGENT = "there is no such agent"
+
+
+def check_fetch(request: Request, settings: Settings) -> None:
+    """Refuse what another site's page sends: by Sec-Fetch-Site, by Origin, and by the list of hosts."""
+    site = request.headers.get("Sec-Fetch-Site")
+    if site is not None and site not in ("same-origin", "none"):
+        raise Forbidden(_REFUSED)
+    host = _host(request, settings.trusted_proxies)
+    if host is None or not _is_ours(host, settings.hosts):
+        raise Forbidden(_REFUSED)
+    written = request.headers.get("Origin")
+    if written is None:
+        return
+    origin = parse_origin(written)
+    if origin is None or not origin.is_of(host, secure=request.is_secure):
+        raise Forbidden(_REFUSED)
+
+
+def check_header(request: Request) -> None:
+    """Refuse a request without our header, which no form and no simple cross-site request can send."""
+    if request.headers.get("X-Litro-Agent") != "1":
+        raise Forbidden(_REFUSED)
+
+
+def check_session_id(session_id: str) -> str:
+    """Return the id if it is one; BadRequest otherwise."""
+    if not _SESSION_ID.fullmatch(session_id):
+        raise BadRequest("a session id has 1 to 64 of the characters A-Z a-z 0-9 _ -")
+    return session_id
+
+
+def enter_agent(agents: Mapping[str, LoadedAgent], name: str) -> LoadedAgent:
+    """Return the agent if this request may use it. What its ``access`` raises passes through unchanged."""
+    agent = agents.get(name)
+    if agent is None:
+        raise NotFound(_NO_AGENT)
+    if agent.access is not None and agent.access() not in (None, True):
+        raise Forbidden("you may not use this agent")
+    return agent
+
+
+def read_text(request: Request, *, limit: int) -> str:
+    """Return the one member of the body, ``text``; BadRequest, BodyTooLarge or UnsupportedMediaType otherwise."""
+    match _read_object(request, limit):
+        case {"text": str(text), **others} if not others:
+            if not text.strip():
+                raise BadRequest("the body's 'text' is empty")
+            return text
+        case {"text": _, **others} if not others:
+            raise BadRequest("the body's 'text' must be a text")
+        case body:
+            raise BadRequest(f"the body may have 'text' and must have it; {_extra(body)}")
+
+
+def query_number(request: Request, name: str, *, default: int, low: int, high: int) -> int:
+    """Return a whole number from the query; BadRequest when it is none, is given twice, or is out of range."""
+    given = request.args.getlist(name)
+    if not given:
+        return default
+    if len(given) == 1 and _NUMBER.fullmatch(given[0]) and low <= int(given[0]) <= high:
+        return int(given[0])
+    raise BadRequest(f"'{name}' must be one whole number from {low} to {high}")
+
+
+def _host(request: Request, proxies: int) -> Host | None:
+    forwarded = request.headers.get("X-Forwarded-Host")
+    if proxies and forwarded is not None:
+        values = [value.strip() for value in forwarded.split(",")]
+        return parse_host(values[-proxies]) if len(values) >= proxies else None
+    return parse_host(request.headers.get("Host", ""))
+
+
+def _is_ours(host: Host, hosts: tuple[str, ...] | None) -> bool:
+    if hosts is None:
+        return True
+    listed = [parse_host(text) for text in hosts]
+    return any(
+        ours is not None and ours.name == host.name and ours.port in (None, host.port) for ours in listed
+    )
+
+
+def _read_object(request: Request, limit: int) -> dict[str, Any]:
+    if request.mimetype != "application/json":
+        raise UnsupportedMediaType("the body must be application/json")
+    try:
+        body = strict_json.decode(_read_body(request, limit))
+    except InvalidJSON as error:
+        raise BadRequest(f"the body is {error}") from None
+    if not isinstance(body, dict):
+        raise BadRequest("the body must be a JSON object with 'text'")
+    return body
+
+
+def _read_body(request: Request, limit: int) -> bytes:
+    if (request.content_length or 0) > limit:
+        raise BodyTooLarge(f"the body may have {limit} bytes")
+    request.max_content_length = limit
+    try:
+        return request.get_data(cache=False)
+    except RequestEntityTooLarge:
+        raise BodyTooLarge(f"the body may have {limit} bytes") from None
+
+
+def _extra(body: Mapping[str, Any]) -> str:
+    names = [name for name in body if name != "text"]
+    shown = ", ".join(ascii(name[:40]) for name in names[:5])
+    return f"it has {shown}" + (" and more" if len(names) > 5 else "") if names else "it has nothing"
