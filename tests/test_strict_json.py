@@ -8,7 +8,7 @@ import time
 from typing import Any
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from flask_litro_agent import strict_json
@@ -133,6 +133,7 @@ REASONS = {
 }
 
 
+@settings(deadline=None)
 @given(TEXTS | VALUES.map(json.dumps))
 @example("[" * 65 + "]" * 65)
 @example('{"a":{"b":[{"c":1,"c":1}]}}')
@@ -169,6 +170,7 @@ def test_every_listed_reason_is_one_where_the_standard_library_accepts(text: str
     assert reason in refused(text)
 
 
+@settings(deadline=None)
 @given(st.binary(max_size=40))
 @example(b'"\xed\xa0\x80"')
 @example(b"\xff\xfe[\x00]\x00")
@@ -182,6 +184,7 @@ def test_bytes_are_utf_8_or_refused(data: bytes) -> None:
     assert same(value, json.loads(data.decode("utf-8")))
 
 
+@settings(deadline=None)
 @given(VALUES)
 def test_what_encode_writes_decode_reads_back(value: Any) -> None:
     try:
@@ -408,6 +411,7 @@ def test_the_sentence_never_quotes_the_text(text: bytes | str) -> None:
     assert "secret" not in refused(text)
 
 
+@settings(deadline=None)
 @given(TEXTS)
 def test_a_refusal_is_one_short_line(text: str) -> None:
     sentence = outcome(text)
