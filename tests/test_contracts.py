@@ -81,7 +81,7 @@ def test_a_stop_stays_set() -> None:
 def test_every_callback_runs_once_however_often_and_from_wherever_a_stop_is_set() -> None:
     stop, heard, start = Stop(), list[int](), threading.Barrier(8)
     for number in range(100):
-        stop.on(lambda number=number: heard.append(number))  # type: ignore[misc]
+        stop.on(lambda number=number: heard.append(number))
 
     def set_together() -> None:
         start.wait(10)
@@ -98,7 +98,7 @@ def test_every_callback_runs_once_however_often_and_from_wherever_a_stop_is_set(
 def test_callbacks_run_in_their_order_in_the_thread_that_sets() -> None:
     stop, heard = Stop(), list[tuple[int, int]]()
     for number in range(3):
-        stop.on(lambda number=number: heard.append((number, threading.get_ident())))  # type: ignore[misc]
+        stop.on(lambda number=number: heard.append((number, threading.get_ident())))
     thread = threading.Thread(target=stop.set)
     thread.start()
     thread.join(10)
@@ -209,5 +209,5 @@ VALUES = [value for value in vars(contracts).values() if dataclasses.is_dataclas
 
 @pytest.mark.parametrize("value", VALUES)
 def test_what_crosses_a_wall_is_frozen_and_slotted(value: type) -> None:
-    assert value.__dataclass_params__.frozen  # type: ignore[attr-defined]
+    assert value.__dataclass_params__.frozen
     assert "__slots__" in vars(value)

@@ -248,4 +248,4 @@ def test_no_code_stands_twice() -> None:
 
 def test_an_event_cannot_be_changed() -> None:
     with pytest.raises(AttributeError):
-        DELTA.seq = 8  # type: ignore[misc]
+        DELTA.seq = 8

@@ -72,7 +72,7 @@ def test_permissions_may_come_in_any_collection_and_are_frozen(app: Flask, kind:
 
 def test_later_changes_of_the_sites_own_set_change_nothing(app: Flask) -> None:
     held = {"a:read"}
-    actor = current(app, Identity(lambda: Actor("7", "Ann", held)))  # type: ignore[arg-type]
+    actor = current(app, Identity(lambda: Actor("7", "Ann", held)))
     held.add("everything")
     assert not actor.may("everything")
 
@@ -282,7 +282,7 @@ def test_an_app_without_a_secret_key_serves_those_whom_it_knows() -> None:
 # Flask-Login
 
 
-class Member(flask_login.UserMixin):  # type: ignore[misc]
+class Member(flask_login.UserMixin):
     def __init__(self, id: str, username: str = "", *, active: bool = True) -> None:
         self.id = id
         self.username = username
@@ -428,12 +428,12 @@ def models(db: SQLAlchemy) -> tuple[Any, Any]:
         db.Column("role_id", db.ForeignKey("role.id")),
     )
 
-    class Role(db.Model, RoleMixin):  # type: ignore[misc, name-defined]
+    class Role(db.Model, RoleMixin):
         id = db.Column(db.Integer, primary_key=True)
         name = db.Column(db.String(80), unique=True)
         permissions = db.Column(db.JSON)
 
-    class User(db.Model, SecurityUserMixin):  # type: ignore[misc, name-defined]
+    class User(db.Model, SecurityUserMixin):
         id = db.Column(db.Integer, primary_key=True)
         email = db.Column(db.String(255), unique=True)
         handle = db.Column(db.String(80), unique=True)

@@ -228,7 +228,7 @@ def test_a_tool_does_not_print_its_function() -> None:
     ("mode", "word"), [(Mode.READ, "read"), (Mode.PROPOSE, "propose"), (Mode.EXECUTE, "execute")]
 )
 def test_the_facts_are_what_was_declared_in_plain_words(mode: Mode, word: str) -> None:
-    assert declare(mode=mode).facts == ToolFacts("look", "Look.", "orders:read", word)  # type: ignore[arg-type]
+    assert declare(mode=mode).facts == ToolFacts("look", "Look.", "orders:read", word)
 
 
 def test_the_facts_of_a_public_tool_name_no_permission() -> None:
@@ -315,7 +315,7 @@ def test_no_two_contexts_share_their_stop() -> None:
 
 def test_a_context_cannot_be_given_a_stronger_actor() -> None:
     with pytest.raises(AttributeError):
-        ToolContext(actor=Actor("7", "Ann"), agent="desk").actor = Actor("1", "Root")  # type: ignore[misc]
+        ToolContext(actor=Actor("7", "Ann"), agent="desk").actor = Actor("1", "Root")
 
 
 def test_a_component_keeps_data_for_the_model_apart_from_props_for_the_page() -> None:
@@ -326,7 +326,7 @@ def test_a_component_keeps_data_for_the_model_apart_from_props_for_the_page() ->
 
 def test_a_component_must_say_what_the_model_gets() -> None:
     with pytest.raises(TypeError, match="data"):
-        ui("weather-card", city="Lisbon")  # type: ignore[call-arg]
+        ui("weather-card", city="Lisbon")
 
 
 def test_the_public_names_are_there() -> None:
