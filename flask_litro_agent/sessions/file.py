@@ -47,6 +47,11 @@ class FileStore:
         self._held: dict[str, _Held] = {}
         _forget_in_children(self)
 
+    @property
+    def root(self) -> str:
+        """The folder that holds everything."""
+        return self._folder.root
+
     def append(self, key: SessionKey, entries: Sequence[Entry], lease: Lease) -> None:
         """Write the entries in one go; LeaseLost when the lease is not the one held here, StoreError when it failed."""
         held = self._holding(key, lease)
