@@ -27,13 +27,13 @@ def watch_folder(app: Flask, folder: Path, *, seconds: float = 1.0) -> None:
     by hand. ``seconds`` is the time between two looks.
     """
     if app.debug and is_running_from_reloader():
-        watch = threading.Thread(target=_watch, args=(app, folder, seconds), name="litro-agents", daemon=True)
+        seen = _versions(folder)
+        watch = threading.Thread(target=_watch, args=(app, folder, seen, seconds), daemon=True)
         watch.start()
 
 
-def _watch(app: Flask, folder: Path, seconds: float) -> None:
-    first = _versions(folder)
-    while _versions(folder) == first:
+def _watch(app: Flask, folder: Path, seen: dict[str, int], seconds: float) -> None:
+    while _versions(folder) == seen:
         time.sleep(seconds)
     app.logger.info("Detected a change in %s, restarting", folder)
     sys.stdout.flush()
