@@ -320,8 +320,10 @@ ProviderEvent = TextDelta | ReasoningDelta | ToolCallEvent | AssistantState | Us
 class Provider(Protocol):
     """A model's upstream."""
 
-    #: what to call the model in reports and usage events
-    model: str
+    @property
+    def model(self) -> str:
+        """What to call the model in reports and usage events; an attribute will do."""
+        ...
 
     def stream(self, request: ChatRequest, stop: Stop) -> Iterator[ProviderEvent]:
         """Ask, and yield events as they arrive; the last is Done or ProviderError, and nothing is raised.

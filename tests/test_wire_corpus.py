@@ -1,0 +1,61 @@
+"""Every case of the wire corpus, strictly."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+CORPUS = Path(__file__).parent / "wire_corpus"
+CASES = [path for provider in ("openai", "anthropic") for path in sorted((CORPUS / provider).glob("*.json"))]
+
+
+@pytest.fixture(scope="module")
+def problems_of() -> Iterator[Callable[[Path], list[Any]]]:
+    """Run a case by the corpus's own scripts (a folder, not a package) and return what is wrong."""
+    sys.path.insert(0, str(CORPUS))
+    try:
+        import adapter
+        import run_adapter
+    finally:
+        sys.path.remove(str(CORPUS))
+    default = json.loads((CORPUS / "default_request.json").read_text())
+
+    def run(path: Path) -> list[Any]:
+        provider, case = path.parent.name, stub.case(path.parent.name, path.stem)
+        return run_adapter.run_case(
+            adapter.stream, stub, provider, case, default, f"run{os.getpid()}", strict=True
+        )
+
+    with run_adapter.Stub(str(CORPUS)) as stub:
+        yield run
+
+
+@pytest.mark.parametrize("path", CASES, ids=lambda path: f"{path.parent.name}-{path.stem}")
+def test_wire_case_gives_exactly_its_events(path: Path, problems_of: Callable[[Path], list[Any]]) -> None:
+    assert problems_of(path) == []
+
+
+def test_corpus_is_complete() -> None:
+    assert len(CASES) == 146
+
+
+def test_a_wrong_expectation_fails_its_case(
+    problems_of: Callable[[Path], list[Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The control: the runner does notice a lost event."""
+    import run_adapter
+
+    path = CASES[0]
+    lossy = {"events": [{"type": "text-delta", "text": "x"}, {"type": "done", "finish_reason": "stop"}]}
+    monkeypatch.setattr(
+        run_adapter,
+        "check_events",
+        lambda expect, events, **how: sys.modules["check"].check_events(lossy, events, **how),
+    )
+    assert problems_of(path)
