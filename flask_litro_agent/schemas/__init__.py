@@ -1,0 +1,29 @@
+"""What marshmallow schemas mean outside of Python: their JSON Schema, and the arguments they read.
+
+    json_schema(schema)            the schema as a document, and what the document cannot say
+    openai_strict, anthropic_profile   the document as a provider's strict mode takes it
+    load_arguments(schema, raw)    what a tool gets
+    canonicalise(schema, raw)      the one form of arguments that is shown, compared and run
+    write_schema_faults(schema)    why a schema has no such form
+
+The rule that must not be broken: a document accepts nothing that its schema's ``load`` rejects, apart from
+what is listed in its ``losses``.
+"""
+
+from flask_litro_agent.schemas.arguments import load_arguments
+from flask_litro_agent.schemas.canonical import MAX_CANONICAL, Canonical, canonicalise
+from flask_litro_agent.schemas.document import JSONSchema, json_schema
+from flask_litro_agent.schemas.profiles import anthropic_profile, openai_strict
+from flask_litro_agent.schemas.write_faults import write_schema_faults
+
+__all__ = [
+    "MAX_CANONICAL",
+    "Canonical",
+    "JSONSchema",
+    "anthropic_profile",
+    "canonicalise",
+    "json_schema",
+    "load_arguments",
+    "openai_strict",
+    "write_schema_faults",
+]
