@@ -11,7 +11,7 @@ except ImportError:  # without the gevent extra the demo serves by threads
 if monkey is not None:
     monkey.patch_all()
 
-from example_app.serve import main  # noqa: E402  # the patch comes before everything that opens sockets
+from example_app.serve import main  # the patch comes before everything that opens sockets
 
 if __name__ == "__main__":
     sys.exit(main())

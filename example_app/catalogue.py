@@ -169,7 +169,9 @@ def categories(database: sqlite3.Connection) -> list[tuple[str, int, int, int]]:
 
 def _product(row: sqlite3.Row) -> Product:
     values = dict(row)
-    return Product(**{**values, "waterproof": bool(values["waterproof"]), "in_stock": values["in_stock"] or 0})
+    return Product(
+        **{**values, "waterproof": bool(values["waterproof"]), "in_stock": values["in_stock"] or 0}
+    )
 
 
 def _ranked(database: sqlite3.Connection, text: str, *, least: float) -> list[Product]:

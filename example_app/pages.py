@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 from urllib.parse import urlsplit
 
-from flask import Blueprint, Flask, abort, flash, redirect, render_template, request, url_for
+from flask import Blueprint, Flask, abort, current_app, flash, redirect, render_template, request, url_for
 from flask_wtf.csrf import CSRFError
 from werkzeug.exceptions import HTTPException
 from werkzeug.wrappers import Response
@@ -34,7 +34,9 @@ def home() -> str:
     if category is not None and category not in catalogue.CATEGORIES:
         abort(404)
     words = request.args.get("q", "")[:80]
-    found = catalogue.find(database.connection(), catalogue.Wish(text=words, category=category, sort="rating"))
+    found = catalogue.find(
+        database.connection(), catalogue.Wish(text=words, category=category, sort="rating")
+    )
     return render_template("home.html", products=found, category=category, words=words)
 
 
@@ -81,7 +83,8 @@ def my_orders() -> str | Response:
 @pages.get("/chat/<agent>")
 def chat(agent: str) -> str | Response:
     """The page on which a person talks to an agent; the agent itself says who may."""
-    found = litro.agents.get(agent) or abort(404)
+    installed = current_app.extensions["litro_agent"]
+    found = installed.agents.get(agent) or abort(404)
     try:
         if found.access:
             found.access()
@@ -96,7 +99,7 @@ def chat(agent: str) -> str | Response:
         suggestions=found.agent.suggestions,
         model_name=model_choice.chosen().label,
         signed_in=account.name if account else None,
-        url_prefix=litro.url_prefix,
+        url_prefix=installed.settings.url_prefix,
     )
 
 
@@ -137,7 +140,11 @@ def _everywhere() -> dict[str, Any]:
 def _sorry(error: HTTPException) -> Response | tuple[str, int]:
     if error.code is None or error.code < 400:
         return error.get_response()  # type: ignore[return-value]  # werkzeug's sansio annotation
-    said = "Please load the page again: the form was too old." if isinstance(error, CSRFError) else error.description
+    said = (
+        "Please load the page again: the form was too old."
+        if isinstance(error, CSRFError)
+        else error.description
+    )
     return render_template("sorry.html", code=error.code, name=error.name, said=said), error.code
 
 

@@ -125,9 +125,7 @@ def _fill_orders(
         _ship(database, number, status, placed, today, chance)
 
 
-def _basket(
-    products: Sequence[Mapping[str, Any]], chance: random.Random
-) -> Sequence[Mapping[str, Any]]:
+def _basket(products: Sequence[Mapping[str, Any]], chance: random.Random) -> Sequence[Mapping[str, Any]]:
     liked = [2.0 / (1 + index % 7) for index in range(len(products))]
     chosen = chance.choices(products, weights=liked, k=chance.choice((1, 1, 2, 2, 3, 4)))
     return list({product["sku"]: product for product in chosen}.values())

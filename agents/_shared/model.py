@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 
 from example_app import model_choice
-from flask_litro_agent import Provider, anthropic, openai_compatible, scripted
+from flask_litro_agent import anthropic, openai_compatible, scripted
+from flask_litro_agent.contracts import Provider
 from flask_litro_agent.providers.scripted import Script
 
 __all__ = ["model"]

@@ -47,7 +47,9 @@ def place() -> fields.String:
 
 
 def store() -> fields.String:
-    return fields.String(validate=validate.OneOf(policies.STORES), metadata={"description": "Only this store"})
+    return fields.String(
+        validate=validate.OneOf(policies.STORES), metadata={"description": "Only this store"}
+    )
 
 
 def limit(default: int) -> fields.Integer:

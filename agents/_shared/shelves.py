@@ -50,7 +50,9 @@ class FindParams(Schema):
     sort = fields.String(
         load_default="price",
         validate=validate.OneOf(catalogue.SORTS),
-        metadata={"description": "'price' cheapest first, '-price' dearest, 'weight' lightest, 'rating' best"},
+        metadata={
+            "description": "'price' cheapest first, '-price' dearest, 'weight' lightest, 'rating' best"
+        },
     )
     limit = fields.Integer(
         strict=True,

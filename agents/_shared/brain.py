@@ -1,0 +1,157 @@
+"""A shop's script: it understands questions by their words, calls the agent's tools and answers from the results.
+
+A skill is a generator that yields calls and is sent what they returned. Nothing is kept between two requests:
+each request plays the skill again from its start, over the outcomes that the conversation already has, and
+goes one step further.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from flask_litro_agent.contracts import ChatRequest, TextDelta, ToolCallEvent
+from flask_litro_agent.providers.scripted import Delay, say
+
+from .question import Outcome, Question, read
+
+__all__ = ["Brain", "Play", "Skill"]
+
+#: Yields the calls of a round, is sent their values in the same order, and returns the answer.
+Play = Generator[Sequence[ToolCallEvent], Sequence[Any], str]
+
+_FOLLOW_UP = r"^(?:and|or|but|what about|how about|only|just|also|then|now|ok|okay)\b"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Skill:
+    """Something that can be asked: what it needs, how it is recognised, and how it is played.
+
+    ``example`` is a question for the list of what one can ask; ``opening`` is said before the first call.
+    """
+
+    tool: str
+    pattern: str
+    play: Callable[[Question], Play]
+    example: str
+    opening: str = "One moment, I'll look."
+    needs: tuple[str, ...] = ()
+
+    def is_possible(self, asked: Question) -> bool:
+        return {self.tool, *self.needs} <= asked.tools
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Brain:
+    """The script of one agent: ``skills`` are tried in their order, ``refused`` explains a forbidden tool.
+
+    ``seconds`` is the pause between two words; None takes it from ``DEMO_SPEED``, 0.02 without it.
+    """
+
+    skills: Sequence[Skill]
+    greeting: str
+    refused: Callable[[str], str]
+    limits: Mapping[str, str]
+    seconds: float | None = None
+
+    def __call__(self, request: ChatRequest, turn: int) -> Iterator[TextDelta | Delay | ToolCallEvent]:
+        """Yield the next step of the answer to the newest question."""
+        asked = read(request)
+        skill, asked = self._understand(asked)
+        step = _step(skill, asked) if skill else self._without_tools(asked)
+        if isinstance(step, Outcome):
+            step = self._trouble(step)
+        if isinstance(step, str):
+            yield from say(step, seconds=self._pace)
+            return
+        if skill and not asked.rounds:
+            yield from say(skill.opening, seconds=self._pace)
+        yield from step
+
+    @property
+    def _pace(self) -> float:
+        return _demo_speed() if self.seconds is None else self.seconds
+
+    def _understand(self, asked: Question) -> tuple[Skill | None, Question]:
+        """Return the skill that fits, and the question as that skill shall read it."""
+        possible = [skill for skill in self.skills if skill.is_possible(asked)]
+        is_follow_up = asked.past and asked.says(_FOLLOW_UP)
+        fits = next((skill for skill in possible if asked.says(skill.pattern)), None)
+        if self._limit(asked):
+            return None, asked
+        if asked.past and (is_follow_up or not fits) and _is_short(asked):
+            last = asked.past[-1]
+            again = next((skill for skill in possible if skill.tool == last.tool), None)
+            if again and (not fits or fits is again or _only_names_things(asked)):
+                return again, replace(asked, before=last.arguments)
+        return fits, asked
+
+    def _limit(self, asked: Question) -> str | None:
+        return next((text for pattern, text in self.limits.items() if asked.says(pattern)), None)
+
+    def _without_tools(self, asked: Question) -> str:
+        limit = self._limit(asked)
+        if limit:
+            return limit
+        if asked.says("thanks?|thank you|cheers|great|perfect"):
+            return "You're welcome! Is there anything else?"
+        examples = [f"• {skill.example}" for skill in self.skills if skill.is_possible(asked)]
+        hello = self.greeting if asked.says("hi|hello|hey|good (?:morning|day|evening)|help") else _PUZZLED
+        return "\n".join([hello, "You can ask me, for example:", *examples])
+
+    def _trouble(self, outcome: Outcome) -> str:
+        match outcome.error:
+            case "forbidden":
+                return self.refused(outcome.tool)
+            case "invalid_input":
+                return f"The shop did not understand my question ({outcome.value}). Please say it in other words."
+            case "unplayed":
+                return "I lost my thread. Please ask me again."
+            case _:
+                return f"That did not work: {outcome.value or 'the shop gave no answer'}. Please try again in a moment."
+
+
+_PUZZLED = "I am only a small script and did not understand that."
+
+
+def _step(skill: Skill, asked: Question) -> Sequence[ToolCallEvent] | str | Outcome:
+    """Play the skill over the rounds so far; return its next calls, its answer, or the outcome that went wrong."""
+    play = skill.play(asked)
+    try:
+        calls = next(play)
+        for outcomes in asked.rounds:
+            wrong = next((outcome for outcome in outcomes if outcome.error), None)
+            if wrong:
+                return wrong
+            if len(outcomes) != len(calls):
+                return Outcome(tool=skill.tool, arguments={}, value="", error="unplayed")
+            calls = play.send([outcome.value for outcome in outcomes])
+    except StopIteration as end:
+        return str(end.value)
+    if not all(call.name in asked.tools for call in calls):
+        return Outcome(tool=skill.tool, arguments={}, value="", error="unplayed")
+    return calls
+
+
+def _is_short(asked: Question) -> bool:
+    return len(asked.words.split()) <= 8
+
+
+def _only_names_things(asked: Question) -> bool:
+    return (
+        re.search(
+            r"\b(?:how|is|are|where|when|who|why|can|do|does|show|compare|reviews?)\b",
+            re.sub(_FOLLOW_UP, "", asked.words),
+        )
+        is None
+    )
+
+
+def _demo_speed() -> float:
+    try:
+        return min(1.0, max(0.0, float(os.environ.get("DEMO_SPEED", "0.02"))))
+    except ValueError:
+        return 0.02
