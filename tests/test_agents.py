@@ -44,14 +44,17 @@ def test_a_model_is_enough() -> None:
 
 
 def test_a_model_may_be_any_object_with_the_shape_of_a_provider() -> None:
-    assert Agent(model=Mute()).model.model == "mute"
+    mute = Mute()
+    assert Agent(model=mute).model is mute
 
 
 def test_a_model_name_may_have_colons_and_slashes() -> None:
     assert Agent(model="ollama:library/qwen3:8b").model == "ollama:library/qwen3:8b"
 
 
-@pytest.mark.parametrize("model", ["gpt-5", "", ":x", "openai:", "OpenAI:gpt", "openai:gpt 5", "openai:gpt\n"])
+@pytest.mark.parametrize(
+    "model", ["gpt-5", "", ":x", "openai:", "OpenAI:gpt", "openai:gpt 5", "openai:gpt\n"]
+)
 def test_a_model_without_the_form_name_colon_model_is_refused(model: str) -> None:
     (fault,) = faults_of(model=model)
     assert fault.startswith("model must be a provider or 'name:model'")
@@ -68,7 +71,9 @@ def test_the_name_of_an_instructions_file_is_told_from_a_text() -> None:
     assert Agent(model="a:b", instructions="./prompt.md").instructions_name == "prompt.md"
     assert Agent(model="a:b", instructions="./prompt.txt").instructions_name == "prompt.txt"
     assert Agent(model="a:b", instructions="Read ./prompt.md first.").instructions_name is None
-    assert Agent(model="a:b", instructions="./prompt.md is where it stands.\nDo x.md").instructions_name is None
+    assert (
+        Agent(model="a:b", instructions="./prompt.md is where it stands.\nDo x.md").instructions_name is None
+    )
 
 
 @pytest.mark.parametrize("name", ["./../prompt.md", "./deeper/prompt.md", ".//etc/x.txt", "./a\\b.md"])
@@ -127,7 +132,9 @@ def test_temperature_is_a_number_from_zero_to_two(value: object) -> None:
 
 def test_an_unknown_limit_is_answered_with_the_known_ones() -> None:
     (fault,) = faults_of(limits={"rounds": 4})
-    assert fault.startswith("limits: no limit named 'rounds'; there is: context_tokens, idle_seconds, max_calls")
+    assert fault.startswith(
+        "limits: no limit named 'rounds'; there is: context_tokens, idle_seconds, max_calls"
+    )
 
 
 def test_a_limit_that_is_no_mapping_is_refused() -> None:
@@ -160,9 +167,13 @@ def test_declared_tools_are_those_of_the_kits_too_and_each_once() -> None:
 
 def test_the_title_of_a_loaded_agent_falls_back_to_its_name() -> None:
     assert LoadedAgent(name="demo", agent=Agent(model="a:b"), tools={}).title == "demo"
-    assert LoadedAgent(name="demo", agent=Agent(model="a:b", title="Concierge"), tools={}).title == "Concierge"
+    assert (
+        LoadedAgent(name="demo", agent=Agent(model="a:b", title="Concierge"), tools={}).title == "Concierge"
+    )
 
 
 def test_the_system_prompt_without_a_file_is_the_text() -> None:
-    loaded = LoadedAgent(name="demo", agent=Agent(model="a:b"), tools={}, instructions="Be {brief} {{ 7 * 7 }}.")
+    loaded = LoadedAgent(
+        name="demo", agent=Agent(model="a:b"), tools={}, instructions="Be {brief} {{ 7 * 7 }}."
+    )
     assert loaded.system_prompt() == "Be {brief} {{ 7 * 7 }}."

@@ -39,7 +39,9 @@ def test_an_edit_counts_at_the_next_look(path: Path, tmp_path: Path) -> None:
     assert instructions.text() == "Be very brief.\n"
 
 
-def test_an_edit_of_the_same_size_and_time_counts_when_the_file_is_another(path: Path, tmp_path: Path) -> None:
+def test_an_edit_of_the_same_size_and_time_counts_when_the_file_is_another(
+    path: Path, tmp_path: Path
+) -> None:
     instructions = InstructionsFile(path, within=tmp_path)
     before = path.stat()
     replace(path, b"Be loud!!\n")

@@ -16,6 +16,7 @@ import os
 import re
 import sys
 import traceback
+import warnings
 from collections.abc import Iterator
 from importlib.machinery import ModuleSpec
 from pathlib import Path
@@ -46,9 +47,8 @@ class AgentModules:
             module = importlib.import_module(".".join((self.package, *parts)))
         except KeyboardInterrupt:
             raise
-        except (
-            BaseException
-        ) as error:  # the site's code: its sys.exit() must not end the start without a word
+        except BaseException as error:
+            # the site's code: its sys.exit() must not end the start without a word
             raise ConfigurationError(self._sentences(error, file)) from error
         if getattr(module, "__file__", None) != str(file):
             raise ConfigurationError(f"{self.place(file)}: is hidden by another module of the same name")
@@ -119,7 +119,9 @@ def _declaration_fault(call: str, fault: str) -> str | None:
 
 
 def _statements(file: Path) -> list[ast.stmt]:
-    return ast.parse(file.read_bytes()).body
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the import has given them already
+        return ast.parse(file.read_bytes()).body
 
 
 def _defined_at(node: ast.stmt, name: str) -> Iterator[int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
+import warnings
 from pathlib import Path
 
 import pytest
@@ -165,6 +166,14 @@ def test_a_fault_inside_a_library_is_told_at_the_line_that_called_it(demo: Path,
 def test_a_package_of_the_same_name_does_not_stand_in_for_a_file(demo: Path, write: Write) -> None:
     write("demo/agent/__init__.py", AGENT)
     assert faults_of(demo) == ["agents/demo/agent.py: is hidden by another module of the same name"]
+
+
+def test_a_warning_of_the_compiler_is_not_given_a_second_time(demo: Path, write: Write) -> None:
+    write("demo/tools/get_weather.py", TOOL + "PATTERN = '\\d'\n")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        load_agents(demo)
+    assert len(caught) == 1
 
 
 def test_an_interrupt_from_the_keyboard_is_no_fault(demo: Path, write: Write) -> None:

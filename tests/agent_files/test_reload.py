@@ -9,13 +9,16 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from flask import Flask
 
+from flask_litro_agent.agent_files import watch_folder
 from tests.agent_files.samples import TOOL, Write, agent_with
 
 pytestmark = pytest.mark.server
@@ -146,6 +149,18 @@ def test_a_broken_folder_is_mended_without_a_restart_by_hand(run: Callable[..., 
         time.sleep(0.05)
     write("demo/tools/added.py", TOOL.replace("sunny", "mended"))
     site.until(lambda demo: demo["tools"].get("added") == "mended")
+
+
+@pytest.mark.parametrize(("debug", "reloader"), [(True, ""), (False, "true"), (False, "")])
+def test_nothing_is_watched_outside_of_the_debug_reloader(
+    demo: Path, monkeypatch: pytest.MonkeyPatch, debug: bool, reloader: str
+) -> None:
+    monkeypatch.setenv("WERKZEUG_RUN_MAIN", reloader)
+    app = Flask("site")
+    app.debug = debug
+    threads = threading.enumerate()
+    watch_folder(app, demo)
+    assert threading.enumerate() == threads
 
 
 def test_without_the_watch_a_new_file_is_not_seen(run: Callable[..., Site], write: Write) -> None:
