@@ -1,13 +1,210 @@
-"""``flask litro``: look at an app's agents, and talk to one, without a browser."""
+"""``flask litro``: look at an app's agents and sessions, and talk to an agent, without a browser."""
 
 from __future__ import annotations
 
+import json
+import secrets
+import sys
+from typing import Any
+
 import click
+from flask import current_app
 from flask.cli import AppGroup
 
+from flask_litro_agent import terminal
+from flask_litro_agent.agents import LoadedAgent
+from flask_litro_agent.contracts import Actor, SessionKey
+from flask_litro_agent.doctor import examine
+from flask_litro_agent.errors import AgentError, LitroError, SessionDeleted
+from flask_litro_agent.installation import EXTENSION, Installation
+
 __all__ = ["litro_commands"]
+
+_LEVELS = {"ok": "green", "warn": "yellow", "fail": "red"}
+as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+owner = click.option(
+    "--owner", default=terminal.TERMINAL_VISITOR.id, show_default=True, help="The actor's id."
+)
 
 
 def litro_commands() -> click.Group:
     """Return the command group that ``init_app`` adds to the app's ``flask`` command."""
-    return AppGroup("litro", help="This site's agents.")
+    group = AppGroup("litro", help="This site's agents.")
+    for command in (chat, agents, tools, sessions, replay, report, doctor):
+        group.add_command(command)
+    return group
+
+
+@click.command()
+@click.argument("agent")
+@click.argument("text", required=False)
+@click.option("--session", "session_id", help="Go on with this session; default: a new one.")
+@click.option("--as", "actor_id", help="Talk as this actor; default: a visitor without permissions.")
+def chat(agent: str, text: str | None, session_id: str | None, actor_id: str | None) -> None:
+    """Talk to AGENT. With TEXT say just that, and exit 0 when the turn finished, else 1."""
+    installed = _installed()
+    loaded = _agent(installed, agent)
+    actor = _actor(installed, actor_id)
+    key = SessionKey(agent, actor.id, session_id or secrets.token_hex(8))
+    if text is not None:
+        raise SystemExit(0 if _say(installed, key, actor, text) == "finished" else 1)
+    click.secho(
+        f"{loaded.title} · {installed.providers[agent].model} · session {key.session} · Ctrl-D ends", dim=True
+    )
+    while (line := _read_line()) is not None:
+        if line.strip():
+            _say(installed, key, actor, line)
+
+
+@click.command()
+@as_json
+def agents(as_json: bool) -> None:
+    """List the agents."""
+    installed = _installed()
+    rows = [
+        {
+            "name": agent.name,
+            "title": agent.title,
+            "model": installed.providers[agent.name].model,
+            "tools": len(agent.tools),
+            "suggestions": list(agent.agent.suggestions),
+        }
+        for agent in installed.agents.values()
+    ]
+    _print(rows, as_json, "{name}  {title}  {model}  {tools} tools")
+
+
+@click.command()
+@click.argument("agent", required=False)
+@as_json
+def tools(agent: str | None, as_json: bool) -> None:
+    """List the tools of AGENT, or of all agents."""
+    installed = _installed()
+    chosen = [_agent(installed, agent)] if agent else list(installed.agents.values())
+    rows = [
+        {
+            "agent": each.name,
+            "name": tool.name,
+            "mode": tool.facts.mode,
+            "permission": tool.facts.permission or "PUBLIC",
+            "description": tool.description,
+        }
+        for each in chosen
+        for tool in each.tools.values()
+    ]
+    _print(rows, as_json, "{agent}.{name}  {mode}  {permission}  {description}")
+
+
+@click.command()
+@owner
+@click.option("--agent", help="Only sessions with this agent.")
+@as_json
+def sessions(owner: str, agent: str | None, as_json: bool) -> None:
+    """List the sessions of one owner, newest first."""
+    store = _installed().store
+    rows: list[dict[str, Any]] = []
+    cursor = None
+    while True:
+        page, cursor = store.list(owner, agent=agent, after=cursor)
+        rows += [
+            {
+                "agent": info.key.agent,
+                "id": info.key.session,
+                "created": info.created,
+                "updated": info.updated,
+            }
+            for info in page
+        ]
+        if cursor is None:
+            return _print(rows, as_json, "{agent}  {id}  updated {updated}")
+
+
+@click.command()
+@click.argument("agent")
+@click.argument("session_id")
+@owner
+def replay(agent: str, session_id: str, owner: str) -> None:
+    """Print a session's events as they are stored, one line each (NDJSON)."""
+    key = SessionKey(agent, owner, session_id)
+    try:
+        lines = [entry.line for entry in _installed().store.read(key)]
+    except SessionDeleted:
+        lines = []
+    if not lines:
+        raise click.ClickException(f"no session {session_id!r} of agent {agent!r} belongs to {owner!r}")
+    sys.stdout.flush()
+    sys.stdout.buffer.writelines(lines)
+    sys.stdout.buffer.flush()
+
+
+@click.command()
+@as_json
+def report(as_json: bool) -> None:
+    """Print the start-up report."""
+    found = _installed().report
+    if not as_json:
+        return click.echo(str(found))
+    sections = {title: list(lines) for title, lines in found.sections}
+    return click.echo(json.dumps({**sections, "warnings": list(found.warnings)}, ensure_ascii=False))
+
+
+@click.command()
+@as_json
+def doctor(as_json: bool) -> None:
+    """Check what would go wrong in production; exit 1 when something is unsafe."""
+    findings = list(examine(current_app, _installed()))
+    if as_json:
+        click.echo(json.dumps([{"level": found.level, "message": found.message} for found in findings]))
+    else:
+        for found in findings:
+            click.secho(f"{found.level:<5}", nl=False, fg=_LEVELS[found.level])
+            click.echo(found.message)
+    raise SystemExit(any(found.level == "fail" for found in findings))
+
+
+def _installed() -> Installation:
+    installed = current_app.extensions[EXTENSION]
+    assert isinstance(installed, Installation)
+    return installed
+
+
+def _agent(installed: Installation, name: str) -> LoadedAgent:
+    if name not in installed.agents:
+        there = ", ".join(installed.agents) or "none"
+        raise click.ClickException(f"no agent named {name!r}; there is: {there}")
+    return installed.agents[name]
+
+
+def _actor(installed: Installation, actor_id: str | None) -> Actor:
+    if actor_id is None:
+        return terminal.TERMINAL_VISITOR
+    actor = installed.identity.by_id(actor_id)
+    if actor is None:
+        raise click.ClickException(f"the site's actor_loader knows nobody with the id {actor_id!r}")
+    return actor
+
+
+def _say(installed: Installation, key: SessionKey, actor: Actor, text: str) -> str:
+    try:
+        return terminal.say(installed, key, actor, text)
+    except AgentError as error:
+        raise click.ClickException(error.message) from None
+    except LitroError as error:
+        raise click.ClickException(str(error)) from None
+
+
+def _read_line() -> str | None:
+    try:
+        return input("> " if sys.stdin.isatty() else "")
+    except EOFError:
+        return None
+    except KeyboardInterrupt:
+        return ""
+
+
+def _print(rows: list[dict[str, Any]], as_json: bool, line: str) -> None:
+    if as_json:
+        return click.echo(json.dumps(rows, ensure_ascii=False))
+    for row in rows:
+        click.echo(line.format(**row))
+    return None

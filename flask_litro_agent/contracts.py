@@ -47,9 +47,6 @@ __all__ = [
 ]
 
 
-# --- who -------------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True)
 class Actor:
     """Who asks: an id that owns sessions, a name to show, and the permissions held at this moment.
@@ -112,9 +109,6 @@ class Policy(Protocol):
         ...
 
 
-# --- stopping --------------------------------------------------------------------------------------------
-
-
 class Stop:
     """A request to stop that can be heard anywhere: set once, never cleared, safe from any thread."""
 
@@ -160,9 +154,6 @@ def _quietly(callback: Callable[[], None]) -> None:
         callback()
     except Exception:  # a connection that is already gone cannot be shut down twice
         return
-
-
-# --- provider --------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -334,9 +325,6 @@ class Provider(Protocol):
         ...
 
 
-# --- session store ---------------------------------------------------------------------------------------
-
-
 class SessionKey(NamedTuple):
     """A log's key. ``owner`` is the actor's id; ``session`` is the client's word, so never a file name."""
 
@@ -442,9 +430,6 @@ class SessionStore(Protocol):
     def delete(self, key: SessionKey, lease: Lease) -> None:
         """Remove the session's content for good and leave a tombstone; the id stays closed."""
         ...
-
-
-# --- renderer --------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,13 +46,14 @@ class LitroAgent:
     ``identity`` brings both loaders of a site at once (``FlaskLogin``, ``FlaskSecurity``); ``plugins`` are the site's
     own plugin modules; ``session_store`` is a store to use instead of the one that ``LITRO_SESSION_STORE`` names.
 
-    Config keys, all optional; ``settings.Settings`` says what each means: ``LITRO_URL_PREFIX``, ``LITRO_AGENTS``,
-    ``LITRO_SESSION_STORE``, ``LITRO_RENDERER``, ``LITRO_POLICIES``, ``LITRO_PLUGINS``, ``LITRO_HOSTS``,
-    ``LITRO_TRUSTED_PROXIES``, ``LITRO_FSYNC``, ``LITRO_STREAM_SECONDS``, ``LITRO_HEARTBEAT_SECONDS``,
-    ``LITRO_LEASE_SECONDS``, ``LITRO_GRACE_SECONDS``, ``LITRO_MAX_BODY``, ``LITRO_MAX_TURNS``,
-    ``LITRO_MAX_ACTOR_TURNS``, ``LITRO_MAX_TAILS``, ``LITRO_MAX_ACTOR_TAILS``, ``LITRO_CONTEXT_TOKENS``, ``LITRO_MAX_ROUNDS``, ``LITRO_MAX_CALLS``,
-    ``LITRO_MAX_SAME_CALL``, ``LITRO_TURN_SECONDS``, ``LITRO_TOOL_SECONDS``, ``LITRO_IDLE_SECONDS``,
-    ``LITRO_MAX_OUTPUT``; and those of plugins, ``LITRO_<NAME>_*``.
+    Config keys, all optional (``settings.Settings`` says what each means): ``LITRO_URL_PREFIX``,
+    ``LITRO_AGENTS``, ``LITRO_SESSION_STORE``, ``LITRO_RENDERER``, ``LITRO_POLICIES``, ``LITRO_PLUGINS``,
+    ``LITRO_HOSTS``, ``LITRO_TRUSTED_PROXIES``, ``LITRO_FSYNC``, ``LITRO_STREAM_SECONDS``,
+    ``LITRO_HEARTBEAT_SECONDS``, ``LITRO_LEASE_SECONDS``, ``LITRO_GRACE_SECONDS``, ``LITRO_MAX_BODY``,
+    ``LITRO_MAX_TURNS``, ``LITRO_MAX_ACTOR_TURNS``, ``LITRO_MAX_TAILS``, ``LITRO_MAX_ACTOR_TAILS``,
+    ``LITRO_CONTEXT_TOKENS``, ``LITRO_MAX_ROUNDS``, ``LITRO_MAX_CALLS``, ``LITRO_MAX_SAME_CALL``,
+    ``LITRO_TURN_SECONDS``, ``LITRO_TOOL_SECONDS``, ``LITRO_IDLE_SECONDS``, ``LITRO_MAX_OUTPUT``; and those
+    of plugins, ``LITRO_<NAME>_*``.
     """
 
     def __init__(
@@ -72,8 +73,6 @@ class LitroAgent:
         if app is not None:
             self.init_app(app)
 
-    # --- what a site says ---
-
     def request_loader(self, function: Loader) -> Loader:
         """Say who is asking now: the function returns an Actor, or None for somebody without an account."""
         self._before_init("request_loader")
@@ -91,8 +90,6 @@ class LitroAgent:
         self._before_init("tool_context")
         self._tool_context = function
         return function
-
-    # --- what a site asks (in an app context) ---
 
     def gate(self, agent: str) -> AgentGate:
         """Return the gate for one agent, for the site's own code; ConfigurationError for an unknown agent."""
@@ -115,8 +112,6 @@ class LitroAgent:
             raise ConfigurationError("hand_over takes a visitor's id, as visitor_id() returns it")
         ttl = installed.settings.lease_seconds
         return hand_over(installed.store, installed.runner, owner=visitor_id, heir=actor.id, ttl=ttl)
-
-    # --- start-up ---
 
     def init_app(self, app: Flask) -> None:
         """Wire this app; ConfigurationError has a sentence for everything that is wrong."""

@@ -18,7 +18,15 @@ from flask.sessions import NullSession
 from flask_litro_agent.contracts import Actor
 from flask_litro_agent.errors import ConfigurationError
 
-__all__ = ["ActorLoader", "FlaskLogin", "FlaskSecurity", "Identity", "RequestLoader", "visitor_id"]
+__all__ = [
+    "ActorLoader",
+    "FlaskLogin",
+    "FlaskSecurity",
+    "Identity",
+    "RequestLoader",
+    "is_visitor_id",
+    "visitor_id",
+]
 
 RequestLoader = Callable[[], Actor | None]
 ActorLoader = Callable[[str], Actor | None]
@@ -64,6 +72,11 @@ def visitor_id(session: Mapping[str, Any]) -> str | None:
     """Return the id of the visitor that this Flask session names; None when it names none, or a malformed one."""
     value = session.get(_SESSION_KEY)
     return value if isinstance(value, str) and _VISITOR.fullmatch(value) else None
+
+
+def is_visitor_id(actor_id: str) -> bool:
+    """Whether this is the id of somebody without an account."""
+    return _VISITOR.fullmatch(actor_id) is not None
 
 
 class FlaskLogin:

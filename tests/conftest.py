@@ -1,1 +1,33 @@
-"""Fixtures that every room's tests share."""
+"""Fixtures that every room's tests share, and what a run says at its end about parts that were missing."""
+
+from __future__ import annotations
+
+import os
+
+import hypothesis
+import pytest
+
+hypothesis.settings.register_profile("shared", deadline=None, derandomize=bool(os.environ.get("CI")))
+hypothesis.settings.load_profile("shared")
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say which parts this machine lacks, once each; the reason of a skip is its install line."""
+    reasons = {_reason(report) for report in terminalreporter.stats.get("skipped", [])}
+    for reason in sorted(reasons):
+        terminalreporter.write_line(f"NOT TESTED HERE: {reason}", yellow=True, bold=True)
+
+
+def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
+    """Where CI runs, a part that is missing is a failure."""
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    if os.environ.get("LITRO_NO_SKIPS") and reporter and reporter.stats.get("skipped") and exitstatus == 0:
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def _reason(report: pytest.TestReport) -> str:
+    return (
+        report.longrepr[2].removeprefix("Skipped: ")
+        if isinstance(report.longrepr, tuple)
+        else str(report.longrepr)
+    )

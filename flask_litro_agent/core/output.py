@@ -16,6 +16,7 @@ from flask_litro_agent.tools import UIResult
 
 __all__ = ["NestedComponent", "NotPlain", "TooLarge", "plain"]
 
+_MOST_BITS = 3321  # 1,000 decimal digits, which is what the decoder reads
 _encode_text = json.JSONEncoder(ensure_ascii=False).encode
 
 
@@ -44,8 +45,8 @@ class _Reader:
         self._left = limit
 
     def read(self, value: object, where: str, depth: int) -> Any:
-        if depth > MAX_DEPTH:
-            raise NotPlain(f"{where[:80]} is more than {MAX_DEPTH} levels deep, or contains itself")
+        if depth >= MAX_DEPTH:
+            raise NotPlain(f"{where[:80]} is {MAX_DEPTH} levels deep or more, or contains itself")
         match value:
             case None | bool():
                 return self._spend(5, value)
@@ -54,7 +55,7 @@ class _Reader:
             case str():
                 return self._text(str.__str__(value), where)
             case int():
-                return self._spend(value.bit_length() // 3 + 2, int(value))
+                return self._int(int(value), where)
             case float():
                 return self._float(value, where)
             case dict() | Mapping():
@@ -87,6 +88,11 @@ class _Reader:
         except UnicodeEncodeError:
             raise NotPlain(f"{where} has a lone surrogate") from None
         return str(self._spend(size, text))
+
+    def _int(self, value: int, where: str) -> int:
+        if value.bit_length() > _MOST_BITS:
+            raise NotPlain(f"{where} is a number of more than 1,000 digits")
+        return int(self._spend(value.bit_length() // 3 + 2, value))
 
     def _float(self, value: float, where: str) -> float:
         if not math.isfinite(value):

@@ -12,10 +12,11 @@ from __future__ import annotations
 
 import dataclasses
 import secrets
+import shutil
 import tempfile
+import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from flask import Flask
@@ -100,10 +101,7 @@ class AgentClient:
         store: SessionStore | None = None,
     ) -> None:
         installed = _installed(app, agent)
-        self._folder = (
-            None if store else tempfile.TemporaryDirectory(prefix="litro-", ignore_cleanup_errors=True)
-        )
-        self.store: SessionStore = store or FileStore(Path(_name(self._folder)), fsync="never")
+        self.store: SessionStore = store or FileStore(self._temporary_folder(), fsync="never")
         runner = Runner(self.store, installed.settings)
         self._installed = dataclasses.replace(installed, store=self.store, runner=runner)
         self._gate = installed.gate.within(inline)
@@ -129,16 +127,10 @@ class AgentClient:
         """Every event of the session so far."""
         return [events.decode(entry.line) for entry in self.store.read(self.key)]
 
-    def close(self) -> None:
-        """Remove the client's temporary folder."""
-        if self._folder is not None:
-            self._folder.cleanup()
-
-    def __enter__(self) -> AgentClient:
-        return self
-
-    def __exit__(self, *raised: object) -> None:
-        self.close()
+    def _temporary_folder(self) -> str:
+        folder = tempfile.mkdtemp(prefix="litro-")
+        weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
+        return folder
 
 
 def _installed(app: Flask, agent: str) -> Installation:
@@ -150,11 +142,6 @@ def _installed(app: Flask, agent: str) -> Installation:
             f"no agent named {agent!r}; there is: {', '.join(installed.agents) or 'none'}"
         )
     return installed
-
-
-def _name(folder: tempfile.TemporaryDirectory[str] | None) -> str:
-    assert folder is not None
-    return folder.name
 
 
 def _here(work: Callable[[], None]) -> None:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -15,11 +14,10 @@ __all__ = ["agent_client"]
 
 
 @pytest.fixture
-def agent_client(app: Flask) -> Iterator[Callable[..., AgentClient]]:
+def agent_client(app: Flask) -> Callable[..., AgentClient]:
     """Return ``make(agent, *, actor=..., script=...) -> AgentClient`` for the site's ``app`` fixture."""
-    with ExitStack() as clients:
 
-        def make(agent: str, **options: Any) -> AgentClient:
-            return clients.enter_context(AgentClient(app, agent, **options))
+    def make(agent: str, **options: Any) -> AgentClient:
+        return AgentClient(app, agent, **options)
 
-        yield make
+    return make

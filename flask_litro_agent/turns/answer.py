@@ -83,7 +83,10 @@ class Answer:
 
 
 def _sayable(text: str) -> str:
-    return text if text.isascii() else text.encode("utf-8", "replace").decode()
+    """Return the text as JSON and UTF-8 can say it; a plugin's provider may send what they cannot."""
+    if text.isascii() and "\x00" not in text:
+        return text
+    return text.encode("utf-8", "replace").decode().replace("\x00", "\ufffd")
 
 
 def _checked(event: ToolCallEvent) -> ToolCallEvent:

@@ -95,7 +95,9 @@ class History:
             return
         try:
             payload = events.decode(entry.line).payload
-            private = strict_json.decode(entry.private) if entry.private else {}
+            private = (
+                strict_json.decode(entry.private, depth=strict_json.STORED_DEPTH) if entry.private else {}
+            )
             self._note(entry.kind, payload, private, len(entry.line) + len(entry.private or b""))
         except (InvalidJSON, KeyError, AttributeError):
             logger.warning("litro history: entry %d is not an event and is left out", entry.seq)

@@ -8,6 +8,7 @@ from collections import deque
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from flask_litro_agent import events
 from flask_litro_agent.contracts import Entry, SessionKey, Stop
 
 __all__ = ["Batch", "LiveTurn"]
@@ -41,6 +42,7 @@ class LiveTurn:
         self._changed = threading.Condition()
         self._entries: deque[Entry] = deque()
         self._bytes = 0
+        self._finished = False
         self._closed = False
 
     def show(self, entries: Sequence[Entry]) -> None:
@@ -49,6 +51,7 @@ class LiveTurn:
             for entry in entries:
                 self._entries.append(entry)
                 self._bytes += len(entry.line)
+            self._finished = entries[-1].kind == events.TURN_END
             while self._bytes > _KEEP_BYTES and len(self._entries) > 1:
                 self._bytes -= len(self._entries.popleft().line)
             self._changed.notify_all()
@@ -73,14 +76,14 @@ class LiveTurn:
     def take(self, after: int, seconds: float) -> Batch:
         """Return every line after ``after`` that is there, waiting at most so many seconds for one."""
         with self._changed:
-            if self._last <= after and not self._closed:
+            if self._last <= after and not (self._finished or self._closed):
                 self._changed.wait(seconds)
             if self._last <= after:
-                return Batch(b"", after, ended=self._closed)
+                return Batch(b"", after, ended=self._finished or self._closed)
             if self._entries[0].seq > after + 1:
                 return Batch(b"", after, behind=True)
             lines = b"".join(self._entries[at].line for at in self._following(after))
-            return Batch(lines, self._last, ended=self._closed)
+            return Batch(lines, self._last, ended=self._finished or self._closed)
 
     @property
     def _last(self) -> int:

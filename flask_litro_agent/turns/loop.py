@@ -117,8 +117,6 @@ class Turn:
                 return "finished"
         return "limit"
 
-    # --- asking ---
-
     def _ask(self, number: int) -> Answer:
         for attempt in range(_ATTEMPTS):
             answer = self._listen()
@@ -175,8 +173,6 @@ class Turn:
             return False
         return not self.live.stop.wait(wait)
 
-    # --- what the model said ---
-
     def _log_answer(self, answer: Answer, number: int) -> list[ToolCall]:
         complete = isinstance(answer.end, Done) and self.live.ended_by is None
         calls = self._numbered(answer) if complete else []
@@ -204,8 +200,6 @@ class Turn:
         return frozenset(
             tool.name for tool in self.assignment.agent.tools.values() if tool.shows == "nothing"
         )
-
-    # --- calls ---
 
     def _run_calls(self, calls: Sequence[ToolCall]) -> None:
         over = self._calls - self.assignment.limits.max_calls
@@ -278,8 +272,6 @@ class Turn:
 
     def _progress(self, call: ToolCall, value: Any) -> None:
         self._write(Draft(events.TOOL_PROGRESS, {"call_id": call.id, "name": call.name, "value": value}))
-
-    # --- writing and ending ---
 
     def _write(self, *drafts: Draft) -> None:
         for entry in self.writer.write(*drafts):

@@ -146,8 +146,6 @@ class Runner:
             live.end("interrupted")
         self._wait_for_turns(_LAST_WORDS)
 
-    # --- beginning ---
-
     def _admit(self, actor_id: str) -> None:
         with self._lock:
             if self._closing:
@@ -234,8 +232,6 @@ class Runner:
             kind = entry.kind
         return kind
 
-    # --- running and ending ---
-
     def _run(self, turn: Turn) -> None:
         try:
             turn.run()
@@ -269,8 +265,6 @@ class Runner:
         until = time.monotonic() + seconds
         for live in list(self._live.values()):
             live.wait_closed(max(0.0, until - time.monotonic()))
-
-    # --- histories ---
 
     def _history(self, key: SessionKey, *, context_tokens: int | None = None) -> History:
         """Return the session's history, caught up with the log. Only the lease's holder may ask."""

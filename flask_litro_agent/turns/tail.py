@@ -80,8 +80,10 @@ class Tail:
             self.after = batch.last
             yield batch.lines
         if batch.ended:
-            yield from self._stored()
+            yield from self._stored()  # what a failed write left standing, if anything
             self._done = self.turn_from is not None
+            if not self._done:
+                live.wait_closed(_LOOK_SECONDS)
 
     def _from_store(self, wait: float) -> Iterator[bytes]:
         silent = True

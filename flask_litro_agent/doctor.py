@@ -1,0 +1,116 @@
+"""``flask litro doctor``: what would go wrong in production, before it does."""
+
+from __future__ import annotations
+
+import importlib.util
+import secrets
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from flask import Flask
+
+from flask_litro_agent.contracts import Entry, SessionKey
+from flask_litro_agent.errors import LitroError
+from flask_litro_agent.events import MESSAGE, encode
+from flask_litro_agent.installation import Installation
+
+__all__ = ["Finding", "examine"]
+
+_LEAST_SECRET = 16
+_LEAST_DISK = 200 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One check's result; ``fail`` is unsafe."""
+
+    level: Literal["ok", "warn", "fail"]
+    message: str
+
+
+def examine(app: Flask, installed: Installation) -> Iterator[Finding]:
+    """Yield a finding for each check."""
+    yield _secret(app)
+    yield _debug(app)
+    yield _hosts(app, installed)
+    yield _store(installed)
+    yield _disk(app)
+    yield _durability(installed)
+    yield _server()
+    yield from (Finding("warn", warning) for warning in installed.report.warnings)
+
+
+def _secret(app: Flask) -> Finding:
+    if not app.secret_key:
+        return Finding("fail", "SECRET_KEY is not set: visitors cannot be told apart")
+    if len(app.secret_key) < _LEAST_SECRET:
+        return Finding(
+            "fail",
+            f"SECRET_KEY is shorter than {_LEAST_SECRET} characters: make one with secrets.token_hex()",
+        )
+    return Finding("ok", "SECRET_KEY is set")
+
+
+def _debug(app: Flask) -> Finding:
+    if app.debug:
+        return Finding("fail", "debug is on: errors show their stack to everybody; run without --debug")
+    return Finding("ok", "debug is off")
+
+
+def _hosts(app: Flask, installed: Installation) -> Finding:
+    if installed.settings.hosts or app.config.get("TRUSTED_HOSTS"):
+        return Finding("ok", "the site's hosts are listed")
+    return Finding("warn", "LITRO_HOSTS is not set: a rebound host name can reach the agents")
+
+
+def _store(installed: Installation) -> Finding:
+    """Write, read and delete a session, as a turn would."""
+    name = installed.settings.session_store
+    key = SessionKey("doctor", "visitor:doctor----------------", "doctor-" + secrets.token_hex(4))
+    try:
+        lease = installed.store.acquire(key, 5.0)
+        if lease is None:
+            return Finding("fail", f"session store {name}: the lease of a new session cannot be had")
+        try:
+            line = encode(1, 0, MESSAGE, {"role": "user", "text": "doctor"})
+            installed.store.append(key, [Entry(1, MESSAGE, line)], lease)
+            stored = [entry.line for entry in installed.store.read(key)]
+            installed.store.delete(key, lease)
+        finally:
+            installed.store.release(lease)
+    except LitroError as error:
+        return Finding("fail", f"session store {name}: {error}")
+    if stored != [line]:
+        return Finding("fail", f"session store {name}: it gave back something else than was stored")
+    return Finding("ok", f"session store {name}: writes, reads and deletes")
+
+
+def _disk(app: Flask) -> Finding:
+    folder = Path(app.instance_path)
+    while not folder.exists():
+        folder = folder.parent
+    free = shutil.disk_usage(folder).free
+    if free < _LEAST_DISK:
+        return Finding("warn", f"only {free // 2**20} MiB are free for the instance folder")
+    return Finding("ok", f"{free // 2**20} MiB are free for the instance folder")
+
+
+def _durability(installed: Installation) -> Finding:
+    if installed.settings.fsync == "never":
+        return Finding("warn", "LITRO_FSYNC is never: a power cut may lose the newest events")
+    return Finding("ok", f"LITRO_FSYNC is {installed.settings.fsync}")
+
+
+def _server() -> Finding:
+    missing = [name for name in ("gunicorn", "gevent") if importlib.util.find_spec(name) is None]
+    if missing:
+        return Finding(
+            "warn",
+            f"{' and '.join(missing)} not installed: pip install 'flask-litro-agent[gevent]' for production",
+        )
+    return Finding(
+        "ok", "gunicorn and gevent are installed: run with -k gevent, and a graceful timeout above 40 seconds"
+    )

@@ -1,0 +1,121 @@
+"""An agent in the terminal: the same turn and log as over HTTP, shown as text."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import click
+
+from flask_litro_agent import events
+from flask_litro_agent.contracts import Actor, SessionKey
+from flask_litro_agent.events import Event
+from flask_litro_agent.installation import Installation
+from flask_litro_agent.turns.live import LiveTurn
+from flask_litro_agent.turns.tail import Tail
+
+__all__ = ["TERMINAL_VISITOR", "say"]
+
+#: Who talks in a terminal without ``--as``: a visitor without permissions, always the same one.
+TERMINAL_VISITOR = Actor("visitor:terminal--------------", "Visitor")
+_LONGEST_SHOWN = 200
+
+
+def say(installed: Installation, key: SessionKey, actor: Actor, text: str) -> str:
+    """Run a turn and show it as it comes; return how it ended. Ctrl-C stops the turn, not the program."""
+    turn = installed.start(key, text, actor=actor, origin="terminal")
+    printer = _Printer()
+    reason = "interrupted"
+    reading = _events(installed, key, turn)
+    while True:
+        try:
+            event = next(reading, None)
+        except KeyboardInterrupt:
+            turn.end("stopped")
+            reading = _events(installed, key, turn, after=printer.seq)
+            continue
+        if event is None:
+            return reason
+        printer.show(event)
+        if event.kind == events.TURN_END:
+            reason = str(event.payload["reason"])
+
+
+def _events(
+    installed: Installation, key: SessionKey, turn: LiveTurn, after: int | None = None
+) -> Iterator[Event]:
+    tail = Tail(
+        store=installed.store,
+        key=key,
+        live=installed.runner.live,
+        gone=lambda: False,
+        after=turn.first_seq - 1 if after is None else after,
+        turn_from=turn.first_seq,
+        longest=threading.TIMEOUT_MAX,
+        heartbeat=threading.TIMEOUT_MAX,
+    )
+    for chunk in tail.chunks():
+        yield from (events.decode(line) for line in chunk.splitlines(keepends=True) if line.strip())
+
+
+class _Printer:
+    """Shows events one after another; text flows, everything else has its own line."""
+
+    def __init__(self) -> None:
+        self.seq = 0
+        self._in_line = False
+
+    def show(self, event: Event) -> None:
+        self.seq = event.seq
+        payload = event.payload
+        match event.kind:
+            case events.TEXT_DELTA:
+                self._flow(payload["text"])
+            case events.REASONING_DELTA:
+                self._flow(payload["text"], dim=True)
+            case events.TOOL_CALL:
+                self._line(
+                    f"→ {payload['name']} {_short(payload.get('input', payload.get('raw')))}", fg="cyan"
+                )
+            case events.TOOL_PROGRESS:
+                self._line(f"  … {_short(payload['value'])}", dim=True)
+            case events.TOOL_RESULT | events.UI:
+                self._result(payload)
+            case events.ERROR:
+                self._line(f"error ({payload['code']}): {payload['message']}", fg="red")
+            case events.TURN_END:
+                self._end(payload)
+
+    def _result(self, payload: Mapping[str, Any]) -> None:
+        if "error" in payload:
+            self._line(f"← {payload['error']['code']}: {payload['error']['message']}", fg="yellow")
+        else:
+            self._line(f"← {_short(payload.get('output', payload.get('data')))}", dim=True)
+
+    def _end(self, payload: Mapping[str, Any]) -> None:
+        if payload["reason"] != "finished":
+            self._line(f"the turn ended: {payload['reason']}", fg="yellow")
+        elif self._in_line:
+            self._flow("\n")
+        self._in_line = False
+
+    def _flow(self, text: str, **style: Any) -> None:
+        click.secho(_plain(text), nl=False, **style)
+        self._in_line = not text.endswith("\n")
+
+    def _line(self, text: str, **style: Any) -> None:
+        if self._in_line:
+            click.echo()
+        self._in_line = False
+        click.secho(_plain(text), **style)
+
+
+def _short(value: object) -> str:
+    text = str(value)
+    return text if len(text) <= _LONGEST_SHOWN else text[: _LONGEST_SHOWN - 1] + "…"
+
+
+def _plain(text: str) -> str:
+    """Return the text without control characters, which a terminal would obey."""
+    return "".join(character for character in text if character.isprintable() or character in "\n\t")
