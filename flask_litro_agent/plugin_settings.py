@@ -41,8 +41,8 @@ def _not_taken(key: str, name: str, factories: Iterable[Factory]) -> str | None:
     if any(owner.takes(_keyword(key, name)) for owner in owners):
         return None
     there = sorted({setting_key(name, keyword) for owner in owners for keyword in owner.names()})
-    givers = " and ".join(sorted(map(str, owners)))
-    return f"{key} is not a setting of {givers}{did_you_mean(key, there)}; there is: {', '.join(there) or 'none'}"
+    givers, known = " and ".join(sorted(map(str, owners))), ", ".join(there) or "none"
+    return f"{key} is not a setting of {givers}; there is: {known}{did_you_mean(key, there)}"
 
 
 def _settings(factory: Factory, owners: Mapping[str, str], values: Mapping[str, Any]) -> Mapping[str, Any]:

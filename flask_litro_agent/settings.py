@@ -236,13 +236,14 @@ def read_settings(config: Mapping[str, Any]) -> Settings:
 
 def unknown_setting(key: str) -> str:
     """Return the sentence about a ``LITRO_*`` key that is nobody's; it has the key and never the value."""
-    return f"{key} is not a setting, neither ours nor one of a plugin that loaded{did_you_mean(key.upper(), _KEYS)}"
+    return f"{key} is not a setting, neither ours nor one of a plugin that loaded{did_you_mean(key, _KEYS)}"
 
 
 def did_you_mean(word: str, words: Iterable[str]) -> str:
     """Return the end of a sentence that offers the nearest of the words, or nothing."""
-    near = difflib.get_close_matches(word, list(words), n=1)
-    return f"; did you mean {near[0]}?" if near else ""
+    spellings = {known.lower().removeprefix("litro_"): known for known in words}
+    near = difflib.get_close_matches(word.lower().removeprefix("litro_"), spellings, n=1, cutoff=0.7)
+    return f"; did you mean {spellings[near[0]]}?" if near else ""
 
 
 def _key(name: str) -> str:

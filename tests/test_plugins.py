@@ -426,7 +426,7 @@ class TestSettingsOfPlugins:
         acme = plugin("acme", register_providers={"acme": Model})
         assert fault(acme, config={"LITRO_ACME_APIKEY": "hunter2"}) == (
             "LITRO_ACME_APIKEY is not a setting of provider 'acme' of plugin 'acme' (site);"
-            " did you mean LITRO_ACME_API_KEY?; there is: LITRO_ACME_API_KEY, LITRO_ACME_BASE_URL"
+            " there is: LITRO_ACME_API_KEY, LITRO_ACME_BASE_URL; did you mean LITRO_ACME_API_KEY?"
         )
 
     def test_a_factory_without_settings_says_so(self) -> None:

@@ -21,10 +21,10 @@ import pytest
 from flask_litro_agent import strict_json
 from flask_litro_agent.contracts import Rendered, Renderer
 
-__all__ = ["RendererContract"]
+__all__ = ["HOSTILE", "RendererContract"]
 
-_PLAIN = "Lisbon"
-_HOSTILE = (
+#: texts that add a tag, an attribute or a comment wherever they are not escaped for their place
+HOSTILE = (
     '"><script>alert(1)</script>',
     "'><script>alert(1)</script>",
     "x onmouseover=alert(1)",
@@ -36,6 +36,7 @@ _HOSTILE = (
     "<!--",
     "--><b>",
 )
+_PLAIN = "Lisbon"
 
 
 class RendererContract:
@@ -70,7 +71,7 @@ class RendererContract:
         with pytest.raises(Exception):  # noqa: B017, PT011  # a renderer raises what it likes
             renderer.render(component, self.props)
 
-    @pytest.mark.parametrize("text", _HOSTILE)
+    @pytest.mark.parametrize("text", HOSTILE)
     def test_text_in_props_adds_no_tag_and_no_attribute(self, renderer: Renderer, text: str) -> None:
         plain = renderer.render(self.component, _with_text(self.props, _PLAIN)).html
         hostile = renderer.render(self.component, _with_text(self.props, text)).html

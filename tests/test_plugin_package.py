@@ -1,0 +1,237 @@
+"""A stranger's package: built, pip-installed beside the site, found by its entry point, and kept out when told so.
+
+Its four parts pass the same contract classes as our own.
+"""
+
+from __future__ import annotations
+
+import datetime
+import html
+import importlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from types import ModuleType
+from typing import Any, ClassVar
+
+import pytest
+
+from flask_litro_agent.contracts import (
+    Actor,
+    ChatRequest,
+    Message,
+    Policy,
+    Rendered,
+    Renderer,
+    SessionStore,
+    Stop,
+    Text,
+    ToolFacts,
+)
+from flask_litro_agent.testing.policies import PolicyContract
+from flask_litro_agent.testing.renderers import HOSTILE, RendererContract
+from flask_litro_agent.testing.stores import StoreContract
+
+Start = Callable[..., dict[str, Any]]
+
+SOURCE = Path(__file__).parent / "plugin_package"
+SITE = """
+import json, sys
+from flask import Flask
+from flask_litro_agent.errors import ConfigurationError
+from flask_litro_agent.plugins import load_plugins
+from flask_litro_agent.settings import draft_settings
+
+app = Flask("site")
+app.config.update(json.loads(sys.argv[1]))
+try:
+    registry = load_plugins(app, draft_settings(app.config))
+except ConfigurationError as error:
+    print(json.dumps({"faults": error.faults}))
+else:
+    print(json.dumps({
+        "plugins": {info.name: [info.distribution, info.version, *info.hooks] for info in registry.plugins},
+        "store": type(registry.session_store(app.config.get("LITRO_SESSION_STORE", "file"))).__name__,
+        "imported": "litro_example_plugin" in sys.modules,
+    }))
+"""
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder into which pip has built and installed the package, alone and without a network."""
+    pytest.importorskip("hatchling", reason="the package is built with hatchling: pip install hatchling")
+    source, target = tmp_path_factory.mktemp("source") / "package", tmp_path_factory.mktemp("target")
+    shutil.copytree(SOURCE, source, ignore=shutil.ignore_patterns("__pycache__"))
+    command = [sys.executable, "-m", "pip", "--disable-pip-version-check", "install", "--quiet", "--no-index"]
+    command += ["--no-deps", "--no-build-isolation", "--root-user-action=ignore", "--target", str(target)]
+    done = subprocess.run([*command, str(source)], capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stderr
+    return target
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Start:
+    """Give a function that starts a site in a process of its own, with a config and with the folders of packages."""
+
+    def start(config: Mapping[str, Any], *packages: Path) -> dict[str, Any]:
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, packages))}
+        command = [sys.executable, "-W", "error", "-c", SITE, json.dumps(config)]
+        done = subprocess.run(
+            command, capture_output=True, text=True, timeout=120, check=False, cwd=tmp_path, env=environment
+        )
+        assert done.returncode == 0, done.stderr
+        said: dict[str, Any] = json.loads(done.stdout)
+        return said
+
+    return start
+
+
+def test_an_installed_package_is_found_by_its_entry_point(start: Start, installed: Path) -> None:
+    assert start({}, installed)["plugins"]["example"] == [
+        "litro-example-plugin",
+        "1.2.3",
+        "register_policies: hours",
+        "register_providers: echo",
+        "register_renderers: plain",
+        "register_session_stores: memory",
+    ]
+
+
+def test_without_the_package_there_is_no_such_plugin(start: Start) -> None:
+    assert "example" not in start({})["plugins"]
+
+
+def test_a_site_chooses_what_the_package_brings(start: Start, installed: Path) -> None:
+    config = {
+        "LITRO_SESSION_STORE": "memory",
+        "LITRO_RENDERER": "plain",
+        "LITRO_POLICIES": ["permissions", "hours"],
+        "LITRO_HOURS_OPENS": 8,
+        "LITRO_ECHO_PREFIX": "you said: ",
+    }
+    assert start(config, installed)["store"] == "MemoryStore"
+
+
+def test_the_setting_lets_it_in_by_name(start: Start, installed: Path) -> None:
+    assert "example" in start({"LITRO_PLUGINS": ["example"]}, installed)["plugins"]
+
+
+def test_an_empty_setting_keeps_it_out_unread(start: Start, installed: Path) -> None:
+    said = start({"LITRO_PLUGINS": []}, installed)
+    assert "example" not in said["plugins"]
+    assert not said["imported"]
+
+
+def test_what_is_kept_out_cannot_be_chosen_or_set(start: Start, installed: Path) -> None:
+    config = {"LITRO_PLUGINS": [], "LITRO_SESSION_STORE": "memory", "LITRO_HOURS_OPENS": 8}
+    assert start(config, installed)["faults"] == [
+        "LITRO_HOURS_OPENS is not a setting, neither ours nor one of a plugin that loaded",
+        "no session store named 'memory'; there is: file",
+    ]
+
+
+def test_a_typo_in_its_settings_stops_the_site(start: Start, installed: Path) -> None:
+    assert start({"LITRO_HOURS_OPEN": 8}, installed)["faults"] == [
+        "LITRO_HOURS_OPEN is not a setting of policy 'hours' of plugin 'example' (litro-example-plugin 1.2.3);"
+        " there is: LITRO_HOURS_CLOSES, LITRO_HOURS_OPENS, LITRO_HOURS_UTC_OFFSET; did you mean LITRO_HOURS_OPENS?"
+    ]
+
+
+@pytest.fixture(scope="module")
+def package() -> Iterator[ModuleType]:
+    """Return the package, imported from its sources."""
+    sys.path.insert(0, str(SOURCE))
+    try:
+        yield importlib.import_module("litro_example_plugin")
+    finally:
+        sys.path.remove(str(SOURCE))
+
+
+class TestItsStore(StoreContract):
+    @pytest.fixture
+    def store(self, package: ModuleType) -> SessionStore:
+        made: SessionStore = package.MemoryStore()
+        return made
+
+    def reopen(self, store: Any) -> SessionStore:
+        again: SessionStore = type(store)(store.memory)
+        return again
+
+
+class TestItsPolicy(PolicyContract):
+    @pytest.fixture
+    def policy(self, package: ModuleType) -> Policy:
+        made: Policy = package.Hours(9, 17, clock=at(12))
+        return made
+
+
+class TestItsRenderer(RendererContract):
+    component = "plain-card"
+    props: ClassVar[Mapping[str, Any]] = {"city": "Lisbon", "days": [{"summary": "sunny"}], "wind": 7}
+
+    @pytest.fixture
+    def renderer(self, package: ModuleType) -> Renderer:
+        made: Renderer = package.Plain()
+        return made
+
+
+def at(hour: int) -> Callable[[datetime.tzinfo], datetime.datetime]:
+    return lambda zone: datetime.datetime(2026, 11, 30, hour, tzinfo=zone)
+
+
+@pytest.mark.parametrize(("hour", "effect"), [(8, "deny"), (9, "abstain"), (16, "abstain"), (17, "deny")])
+def test_its_policy_refuses_changes_out_of_hours(package: ModuleType, hour: int, effect: str) -> None:
+    tool = ToolFacts("close_order", "Closes an order.", "orders:edit", "execute")
+    assert package.Hours(9, 17, clock=at(hour)).decide(Actor("7", "Ada"), tool, None).effect == effect
+
+
+def test_its_provider_says_what_it_was_told(package: ModuleType) -> None:
+    request = ChatRequest("", (Message("user", (Text("two tents"),)),))
+    events = list(package.Echo("loud", prefix="you said: ").stream(request, Stop()))
+    assert "".join(event.text for event in events[:-1]) == "you said: two tents "
+
+
+class Card(RendererContract):
+    component = "card"
+    props: ClassVar[Mapping[str, Any]] = {"city": "Lisbon"}
+
+
+class Careless:
+    def __init__(self, template: str) -> None:
+        self.template = template
+
+    def render(self, component: str, props: Mapping[str, Any]) -> Rendered:
+        return Rendered(self.template.format(text=props["city"], escaped=html.escape(props["city"])))
+
+
+@pytest.mark.parametrize(
+    "template",
+    [
+        "<card>{text}</card>",
+        '<card city="{text}"></card>',
+        "<card city='{text}'></card>",
+        "<card city={escaped}></card>",
+        "<card><style>{text}</style></card>",
+        "<card><script>{text}</script></card>",
+        "<card><!-- {text} --></card>",
+    ],
+)
+def test_the_renderer_contract_catches_text_that_is_not_escaped(template: str) -> None:
+    broken = 0
+    for text in HOSTILE:
+        try:
+            Card().test_text_in_props_adds_no_tag_and_no_attribute(Careless(template), text)
+        except AssertionError:
+            broken += 1
+    assert broken
+
+
+def test_the_renderer_contract_lets_escaped_text_pass() -> None:
+    careful = Careless('<card city="{escaped}">{escaped}</card>')
+    for text in HOSTILE:
+        Card().test_text_in_props_adds_no_tag_and_no_attribute(careful, text)
