@@ -6,6 +6,7 @@ is answered well. What the server saw is in ``wire.requests``.
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 import select
@@ -198,7 +199,7 @@ class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     server: _Server
 
-    def log_message(self, format: str, *arguments: Any) -> None:
+    def log_message(self, *arguments: Any) -> None:
         """Keep the test's output clean."""
 
     def handle_one_request(self) -> None:
@@ -326,9 +327,7 @@ class _Handler(BaseHTTPRequestHandler):
     def _body(self, fault: Fault, lines: Iterator[bytes]) -> None:
         sent = self._send(fault, 0, fault.lead)
         before = b""
-        for number, line in enumerate(lines):
-            if fault.end is not None and number >= fault.end:
-                break
+        for line in itertools.islice(lines, fault.end):
             sent = self._send(fault, sent, _spoil(fault, line))
             if fault.twice and before:
                 sent = self._send(fault, sent, before)

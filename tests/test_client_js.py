@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import random
 import re
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -29,7 +31,8 @@ PRELUDE = """async (given) => {
                              status: error.status ?? null, turnId: error.turnId ?? null});
   const attempt = async (events) => {
     const into = [];
-    try { await gather(events, into); return {events: into}; } catch (error) { return {events: into, error: fault(error)}; }
+    try { await gather(events, into); } catch (error) { return {events: into, error: fault(error)}; }
+    return {events: into};
   };
   const naive = async (id, from) => {
     const response = await fetch(`${given.prefix}/agent/demo/${id}?from=${from}`);
@@ -97,8 +100,6 @@ def finished_log(wire: FakeWire, session: str, *texts: str) -> Log:
 
 def pausing(first: int) -> tuple[Callable[[Turn], Iterator[Any]], Callable[[], None]]:
     """A script that says so many words and then waits; and what lets it go on."""
-    import threading
-
     go = threading.Event()
 
     def script(turn: Turn) -> Iterator[Any]:
@@ -109,9 +110,6 @@ def pausing(first: int) -> tuple[Callable[[Turn], Iterator[Any]], Callable[[], N
         yield "text-delta", {"text": "after"}
 
     return script, go.set
-
-
-# ── sending ──
 
 
 def test_send_posts_the_text_and_yields_the_turn(wire: FakeWire, run: Run) -> None:
@@ -200,9 +198,6 @@ def test_a_read_session_gets_first_what_others_did_meanwhile(wire: FakeWire, run
     assert len(wire.seen("POST", "s")) == 1
 
 
-# ── a response that breaks ──
-
-
 def test_a_cut_at_any_byte_of_a_turn_loses_and_repeats_nothing(wire: FakeWire, run: Run) -> None:
     whole = finished_log(wire, "measure", "é")
     offsets = range(0, sum(map(len, whole.lines)), 3)
@@ -284,7 +279,7 @@ def test_pauses_grow_and_have_jitter_and_a_cap(wire: FakeWire, run: Run) -> None
     log.faults += [Fault(status=502)] * 6
     run('return gather(open("s").resume());', timing={"first": 40, "longest": 160})
     times = [seen.at for seen in wire.seen("GET", "s")]
-    gaps = [later - earlier for earlier, later in zip(times, times[1:], strict=False)]
+    gaps = [later - earlier for earlier, later in itertools.pairwise(times)]
     assert all(gap >= least for gap, least in zip(gaps, [0.02, 0.04, 0.08, 0.08, 0.08, 0.08], strict=True))
     assert sum(gaps) < 10
 
@@ -294,7 +289,7 @@ def test_heartbeats_keep_a_silent_stream(wire: FakeWire, run: Run) -> None:
     wire.script, go_on = pausing(0)
     run('globalThis.seen = []; gather(open("s").send("x"), seen);', timing={"silence": 1000})
     time.sleep(1.5)  # longer than the silence that is borne
-    assert len(wire.requests) - len(wire.pages) == 1 or len(wire.seen("GET", "s")) == 0
+    assert wire.seen("GET", "s") == []
     go_on()
     eventually(lambda: run("return seen.at(-1)?.kind") == "turn-end")
 
@@ -326,9 +321,6 @@ def test_retry_after_is_honoured_by_a_reader(wire: FakeWire, run: Run) -> None:
 def test_a_retry_after_that_is_too_long_is_left_to_the_caller(wire: FakeWire, run: Run) -> None:
     finished_log(wire, "s").faults.append(Fault(status=429, headers={"Retry-After": "3600"}))
     assert run('return attempt(open("s").resume());')["error"]["status"] == 429
-
-
-# ── a message that may be lost ──
 
 
 def test_a_post_that_the_server_put_off_is_posted_when_it_said(wire: FakeWire, run: Run) -> None:
@@ -408,9 +400,6 @@ def test_doubt_about_a_session_that_was_never_read_is_said(wire: FakeWire, run: 
     assert "nobody knows" in error["message"]
 
 
-# ── resume ──
-
-
 def test_resume_replays_an_idle_session_to_its_last_event(wire: FakeWire, run: Run) -> None:
     log = finished_log(wire, "s", "one", "two")
     assert run('return gather(open("s").resume());') == events_of(log)
@@ -453,9 +442,6 @@ def test_resume_of_a_turn_that_ended_during_the_cut_reads_its_end(wire: FakeWire
 def test_an_unknown_session_is_a_404(run: Run) -> None:
     error = run('return attempt(open("s").resume());')["error"]
     assert (error["status"], error["name"]) == (404, "NotFound")
-
-
-# ── follow ──
 
 
 def test_follow_stays_for_what_others_do(wire: FakeWire, run: Run) -> None:
@@ -523,9 +509,6 @@ def test_nothing_is_asked_while_the_browser_is_offline(wire: FakeWire, run: Run,
     eventually(lambda: page.evaluate("seen.length") == len(log.lines))
 
 
-# ── leaving ──
-
-
 def test_leaving_the_loop_cancels_the_request(wire: FakeWire, run: Run) -> None:
     wire.script, go_on = pausing(3)
     run('for await (const event of open("s").send("x")) if (event.seq === 3) break;')
@@ -580,9 +563,6 @@ def test_a_signal_ends_a_pause(wire: FakeWire, run: Run) -> None:
       return (await done).error.name;
     """)
     assert found == "TimeoutError"
-
-
-# ── stop, list, delete ──
 
 
 def test_stop_names_the_running_turn(wire: FakeWire, run: Run) -> None:
@@ -644,9 +624,6 @@ def test_a_deleted_session_is_gone(wire: FakeWire, run: Run) -> None:
     assert "s" not in wire.logs
 
 
-# ── the law ──
-
-
 def random_fault(source: random.Random) -> Fault:
     """Something that may happen to a response and that the next one may heal."""
     kind = source.choice(["cut", "end", "twice", "drop", "status", "lead", "cut-twice"])
@@ -690,7 +667,7 @@ def test_over_any_faults_what_is_received_is_the_log(wire: FakeWire, run: Run, s
     wrong = [name for name in names if found[name] != {"events": events_of(wire.log(name))}]
     assert wrong == []
     assert all(len(wire.seen("POST", name)) == 1 for name in names)
-    assert sum(len(wire.seen("GET", name)) for name in names) > 300
+    assert sum(len(wire.seen("GET", name)) for name in names) > 200  # the faults did happen
 
 
 @pytest.mark.parametrize("name", sorted(path.name for path in STATIC.glob("*.js")))
