@@ -25,6 +25,7 @@ from flask_litro_agent.contracts import (
     ChatRequest,
     Message,
     Policy,
+    Provider,
     Rendered,
     Renderer,
     SessionStore,
@@ -33,6 +34,7 @@ from flask_litro_agent.contracts import (
     ToolFacts,
 )
 from flask_litro_agent.testing.policies import PolicyContract
+from flask_litro_agent.testing.providers import ProviderContract
 from flask_litro_agent.testing.renderers import HOSTILE, RendererContract
 from flask_litro_agent.testing.stores import StoreContract
 
@@ -42,23 +44,31 @@ SOURCE = Path(__file__).parent / "plugin_package"
 SITE = """
 import json, sys
 from flask import Flask
-from flask_litro_agent.errors import ConfigurationError
-from flask_litro_agent.plugins import load_plugins
-from flask_litro_agent.settings import draft_settings
+from flask_litro_agent import ConfigurationError, LitroAgent
 
 app = Flask("site")
-app.config.update(json.loads(sys.argv[1]))
+app.config.update(json.loads(sys.argv[1]), SECRET_KEY="for tests")
 try:
-    registry = load_plugins(app, draft_settings(app.config))
+    LitroAgent(app)
 except ConfigurationError as error:
     print(json.dumps({"faults": error.faults}))
 else:
+    plugins = app.extensions["litro_agent"].registry.plugins
+    answer = app.test_client().post(
+        "/__litro/agent/demo/s1", json={"text": "two tents"}, headers={"X-Litro-Agent": "1"}
+    )
     print(json.dumps({
-        "plugins": {info.name: [info.distribution, info.version, *info.hooks] for info in registry.plugins},
-        "store": type(registry.session_store(app.config.get("LITRO_SESSION_STORE", "file"))).__name__,
+        "plugins": {info.name: [info.distribution, info.version, *info.hooks] for info in plugins},
+        "events": [json.loads(line) for line in answer.text.split("\\n") if line],
         "imported": "litro_example_plugin" in sys.modules,
     }))
 """
+AGENT = """
+from flask_litro_agent import Agent, say, scripted
+
+agent = Agent(model=%s)
+"""
+SCRIPTED = 'scripted(lambda request, turn: [say("hello")])'
 
 
 @pytest.fixture(scope="module")
@@ -76,13 +86,21 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def start(tmp_path: Path) -> Start:
-    """Give a function that starts a site in a process of its own, with a config and with the folders of packages."""
+    """Give a function that starts a site in a process of its own, and asks its agent once."""
 
-    def start(config: Mapping[str, Any], *packages: Path) -> dict[str, Any]:
-        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, packages))}
-        command = [sys.executable, "-W", "error", "-c", SITE, json.dumps(config)]
+    def start(config: Mapping[str, Any], *packages: Path, model: str = SCRIPTED) -> dict[str, Any]:
+        agent = tmp_path / "agents" / "demo" / "agent.py"
+        agent.parent.mkdir(parents=True)
+        agent.write_text(AGENT % model)
+        given = {"LITRO_AGENTS": str(agent.parent.parent), "LITRO_FILE_PATH": str(tmp_path / "log"), **config}
         done = subprocess.run(
-            command, capture_output=True, text=True, timeout=120, check=False, cwd=tmp_path, env=environment
+            [sys.executable, "-W", "error", "-c", SITE, json.dumps(given)],
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(map(str, packages))},
         )
         assert done.returncode == 0, done.stderr
         said: dict[str, Any] = json.loads(done.stdout)
@@ -96,7 +114,7 @@ def test_an_installed_package_is_found_by_its_entry_point(start: Start, installe
         "litro-example-plugin",
         "1.2.3",
         "register_policies: hours",
-        "register_providers: echo",
+        "register_providers: echo, lines",
         "register_renderers: plain",
         "register_session_stores: memory",
     ]
@@ -106,7 +124,7 @@ def test_without_the_package_there_is_no_such_plugin(start: Start) -> None:
     assert "example" not in start({})["plugins"]
 
 
-def test_a_site_chooses_what_the_package_brings(start: Start, installed: Path) -> None:
+def test_a_site_runs_on_what_the_package_brings(start: Start, installed: Path) -> None:
     config = {
         "LITRO_SESSION_STORE": "memory",
         "LITRO_RENDERER": "plain",
@@ -114,7 +132,10 @@ def test_a_site_chooses_what_the_package_brings(start: Start, installed: Path) -
         "LITRO_HOURS_OPENS": 8,
         "LITRO_ECHO_PREFIX": "you said: ",
     }
-    assert start(config, installed)["store"] == "MemoryStore"
+    events = start(config, installed, model='"echo:loud"')["events"]
+    texts = [event["payload"]["text"] for event in events if event["kind"] == "text-delta"]
+    assert "".join(texts).strip() == "you said: two tents"
+    assert events[-1]["kind"] == "turn-end"
 
 
 def test_the_setting_lets_it_in_by_name(start: Start, installed: Path) -> None:
@@ -135,6 +156,19 @@ def test_what_is_kept_out_cannot_be_chosen_or_set(start: Start, installed: Path)
     ]
 
 
+def test_its_factorys_own_fault_stops_the_site(start: Start, installed: Path) -> None:
+    assert start({"LITRO_POLICIES": ["hours"]}, installed)["faults"] == [
+        "policy 'hours' of plugin 'example' (litro-example-plugin 1.2.3) could not be made:"
+        " hours only refuses; name another policy that allows, such as permissions"
+    ]
+
+
+def test_a_missing_setting_of_its_provider_stops_the_site(start: Start, installed: Path) -> None:
+    assert start({}, installed, model='"lines:any"')["faults"] == [
+        "agent demo: provider 'lines' of plugin 'example' (litro-example-plugin 1.2.3) needs LITRO_LINES_BASE_URL"
+    ]
+
+
 def test_a_typo_in_its_settings_stops_the_site(start: Start, installed: Path) -> None:
     assert start({"LITRO_HOURS_OPEN": 8}, installed)["faults"] == [
         "LITRO_HOURS_OPEN is not a setting of policy 'hours' of plugin 'example' (litro-example-plugin 1.2.3);"
@@ -150,6 +184,22 @@ def package() -> Iterator[ModuleType]:
         yield importlib.import_module("litro_example_plugin")
     finally:
         sys.path.remove(str(SOURCE))
+
+
+class TestItsProvider(ProviderContract):
+    @pytest.fixture(autouse=True)
+    def lines(self, package: ModuleType) -> None:
+        self.made = package.Lines
+
+    def provider(self, url: str) -> Provider:
+        made: Provider = self.made("any", base_url=url, api_key=self.key)
+        return made
+
+    def delta(self, text: str) -> bytes:
+        return f"data: {json.dumps({'text': text}, ensure_ascii=False)}\n\n".encode()
+
+    def end(self) -> bytes:
+        return b"data: [DONE]\n\n"
 
 
 class TestItsStore(StoreContract):

@@ -5,11 +5,12 @@ from litro_example_plugin.policy import Hours
 from litro_example_plugin.provider import Echo
 from litro_example_plugin.renderer import Plain
 from litro_example_plugin.store import MemoryStore
+from litro_example_plugin.wire import Lines
 
 
 @hookimpl
 def register_providers():
-    return {"echo": Echo}
+    return {"echo": Echo, "lines": Lines}
 
 
 @hookimpl
