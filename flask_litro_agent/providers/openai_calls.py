@@ -111,8 +111,7 @@ class Calls:
                 return None
             if not at_index.id:
                 return None if name and self._is_another(at_index, name, fragment) else at_index
-            is_unfinished = not at_index.arguments.is_empty and not at_index.arguments.is_complete
-            return at_index if not name and is_unfinished else None
+            return at_index if not name and not at_index.arguments.is_complete else None
         if at_index is not None and at_index.id == id:
             known = at_index
         elif index is not None and name and at_index is None:

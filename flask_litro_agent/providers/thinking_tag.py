@@ -27,6 +27,9 @@ class ThinkingTag:
         self._held += text
         if self._state == "start":
             self._at_start()
+        if self._state == "opened":
+            self._held = self._held.lstrip()
+            self._state = "inside" if self._held else "opened"
         if self._state == "inside":
             yield from self._inside()
         if self._state == "after":
@@ -44,7 +47,7 @@ class ThinkingTag:
     def _at_start(self) -> None:
         begun = self._held.lstrip()
         if begun.startswith(_OPEN):
-            self._state, self._held = "inside", begun.removeprefix(_OPEN).lstrip("\r\n")
+            self._state, self._held = "opened", begun.removeprefix(_OPEN)
         elif begun and not _OPEN.startswith(begun):
             self._state = "text"
 

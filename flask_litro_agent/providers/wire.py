@@ -132,6 +132,7 @@ class _Reading:
         self._secrets = secrets
         self._stream = EventStream()
         self._is_over = False
+        self._patience: float | None = None
         self._quiet_until: float | None = None
         self._refused: ProviderError | None = None
         self._cut: ProviderError | None = None
@@ -165,11 +166,11 @@ class _Reading:
             if self._answer.is_complete or self._refused or self._cut:
                 self._is_over = True
                 return
-        patience = self._answer.patience
-        if patience is None:
+        before, self._patience = self._patience, self._answer.patience
+        if self._patience is None:
             self._quiet_until = None
-        elif is_news or self._quiet_until is None:
-            self._quiet_until = time.monotonic() + patience
+        elif is_news or self._patience != before:
+            self._quiet_until = time.monotonic() + self._patience
 
     def _payloads(self, data: str, name: str) -> Iterator[ProviderEvent]:
         try:
