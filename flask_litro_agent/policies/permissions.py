@@ -17,6 +17,7 @@ class Permissions:
     """
 
     def decide(self, actor: Actor, tool: ToolFacts, arguments: Mapping[str, Any] | None) -> Verdict:
+        """Return allow or deny, whatever the arguments are."""
         if tool.permission is None or actor.may(tool.permission):
             return Verdict.allow()
         return Verdict.deny(f"needs the permission {tool.permission!r}")

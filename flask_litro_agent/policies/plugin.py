@@ -8,7 +8,10 @@ from flask_litro_agent.contracts import Policy
 from flask_litro_agent.hookspecs import hookimpl
 from flask_litro_agent.policies.permissions import Permissions
 
+__all__ = ["register_policies"]
+
 
 @hookimpl
 def register_policies() -> Mapping[str, Callable[..., Policy]]:
+    """Name ``permissions``."""
     return {"permissions": Permissions}
