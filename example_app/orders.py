@@ -32,6 +32,10 @@ class Shipment:
     delivered_on: str | None
     last_seen: str
 
+    def is_late(self, today: date) -> bool:
+        """Whether it travels still and should have arrived before today."""
+        return self.delivered_on is None and self.expected_on < today.isoformat()
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Order:

@@ -26,7 +26,7 @@ PASSWORD = "outdoor"
 _DATA = Path(__file__).with_name("data")
 _FIRST_ORDER = 1001
 _ORDERS = 120
-_ANNAS = {20: 210, 55: 96, 84: 41, 104: 16, 112: 5, 118: 1}  # the n-th order is hers, so many days ago
+_ANNAS = frozenset({1020, 1055, 1084, 1104, 1111, 1118})  # the demo customer's own: one travels, one is new
 _CARRIERS = ("DHL", "GLS", "PostNL")
 _WAY = ("left our warehouse in Leipzig", "at the sorting centre", "in the delivery van")
 
@@ -104,16 +104,14 @@ def _fill_orders(
     chance: random.Random,
 ) -> None:
     rates = {rate["country"]: rate for rate in shop["shipping"]}
-    ages = sorted((int(365 * chance.random() ** 1.3) for _ in range(_ORDERS)), reverse=True)
-    for place, age in enumerate(ages):
-        days = _ANNAS.get(place, age)
-        customer = 1 if place in _ANNAS else chance.randint(2, len(shop["customers"]))
+    for number in range(_FIRST_ORDER, _FIRST_ORDER + _ORDERS):
+        days = _age(number)
+        customer = 1 if number in _ANNAS else chance.randint(2, len(shop["customers"]))
         lines = [(product, chance.choice((1, 1, 1, 2))) for product in _basket(products, chance)]
         goods = sum(product["price_cents"] * quantity for product, quantity in lines)
         rate = rates[shop["customers"][customer - 1][2]]
         shipping = 0 if goods >= rate["free_from_cents"] else rate["standard_cents"]
-        status = "cancelled" if chance.random() < 0.05 and customer != 1 else _status(days)
-        number = _FIRST_ORDER + place
+        status = _status(days, chance.random() if customer != 1 else 1.0)
         placed = today - timedelta(days=days)
         database.execute(
             "INSERT INTO orders VALUES (?, ?, ?, ?, ?)",
@@ -125,13 +123,24 @@ def _fill_orders(
         _ship(database, number, status, placed, today, chance)
 
 
+def _age(number: int) -> int:
+    """Return how many days ago an order was placed: over a year, the more the nearer to today."""
+    newer = _FIRST_ORDER + _ORDERS - 1 - number
+    return round(365 * (newer / _ORDERS) ** 1.6)
+
+
 def _basket(products: Sequence[Mapping[str, Any]], chance: random.Random) -> Sequence[Mapping[str, Any]]:
     liked = [2.0 / (1 + index % 7) for index in range(len(products))]
     chosen = chance.choices(products, weights=liked, k=chance.choice((1, 1, 2, 2, 3, 4)))
     return list({product["sku"]: product for product in chosen}.values())
 
 
-def _status(days: int) -> str:
+def _status(days: int, luck: float) -> str:
+    """Return what has become of an order by now; with little luck it was cancelled, or its parcel is stuck."""
+    if luck < 0.05:
+        return "cancelled"
+    if 8 < days < 25 and luck < 0.25:
+        return "shipped"
     if days <= 1:
         return "paid"
     if days <= 3:
@@ -174,7 +183,7 @@ def _fill_returns(
         " WHERE delivered_on IS NOT NULL ORDER BY number, position"
     ).fetchall()
     for row in delivered:
-        if chance.random() >= 0.12:
+        if chance.random() >= 0.08:
             continue
         opened = date.fromisoformat(row["delivered_on"]) + timedelta(days=chance.randint(1, 20))
         if opened > today:

@@ -24,17 +24,20 @@ __all__ = ["Brain", "Play", "Skill"]
 Play = Generator[Sequence[ToolCallEvent], Sequence[Any], str]
 
 _FOLLOW_UP = r"^(?:and|or|but|what about|how about|only|just|also|then|now|ok|okay)\b"
+_GREETING = r"hi|hello|hey|good (?:morning|day|evening)|help|what can you do|who are you"
+_ASKING = re.compile(r"\b(?:how|is|are|where|when|who|why|can|do|does|show|compare|reviews?)\b")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Skill:
     """Something that can be asked: what it needs, how it is recognised, and how it is played.
 
-    ``example`` is a question for the list of what one can ask; ``opening`` is said before the first call.
+    ``asks`` are patterns, any of which may stand in the question's words. ``example`` is a question for the list
+    of what one can ask; ``opening`` is said before the first call.
     """
 
     tool: str
-    pattern: str
+    asks: Sequence[str]
     play: Callable[[Question], Play]
     example: str
     opening: str = "One moment, I'll look."
@@ -42,6 +45,9 @@ class Skill:
 
     def is_possible(self, asked: Question) -> bool:
         return {self.tool, *self.needs} <= asked.tools
+
+    def fits(self, asked: Question) -> bool:
+        return any(asked.says(pattern) for pattern in self.asks)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,12 +85,12 @@ class Brain:
         """Return the skill that fits, and the question as that skill shall read it."""
         possible = [skill for skill in self.skills if skill.is_possible(asked)]
         is_follow_up = asked.past and asked.says(_FOLLOW_UP)
-        fits = next((skill for skill in possible if asked.says(skill.pattern)), None)
+        fits = next((skill for skill in possible if skill.fits(asked)), None)
         if self._limit(asked):
             return None, asked
         if asked.past and (is_follow_up or not fits) and _is_short(asked):
             last = asked.past[-1]
-            again = next((skill for skill in possible if skill.tool == last.tool), None)
+            again = next((skill for skill in reversed(possible) if skill.tool == last.tool), None)
             if again and (not fits or fits is again or _only_names_things(asked)):
                 return again, replace(asked, before=last.arguments)
         return fits, asked
@@ -98,9 +104,9 @@ class Brain:
             return limit
         if asked.says("thanks?|thank you|cheers|great|perfect"):
             return "You're welcome! Is there anything else?"
-        examples = [f"• {skill.example}" for skill in self.skills if skill.is_possible(asked)]
-        hello = self.greeting if asked.says("hi|hello|hey|good (?:morning|day|evening)|help") else _PUZZLED
-        return "\n".join([hello, "You can ask me, for example:", *examples])
+        examples = [f"• {skill.example}" for skill in reversed(self.skills) if skill.is_possible(asked)]
+        opening = self.greeting if asked.says(_GREETING) else _PUZZLED
+        return "\n".join([opening, "You can ask me, for example:", *examples])
 
     def _trouble(self, outcome: Outcome) -> str:
         match outcome.error:
@@ -141,13 +147,8 @@ def _is_short(asked: Question) -> bool:
 
 
 def _only_names_things(asked: Question) -> bool:
-    return (
-        re.search(
-            r"\b(?:how|is|are|where|when|who|why|can|do|does|show|compare|reviews?)\b",
-            re.sub(_FOLLOW_UP, "", asked.words),
-        )
-        is None
-    )
+    """Whether a follow-up brings no question word of its own: "and in blue?"."""
+    return _ASKING.search(re.sub(_FOLLOW_UP, "", asked.words)) is None
 
 
 def _demo_speed() -> float:

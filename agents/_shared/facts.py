@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date
 from typing import Any
 
 from example_app.catalogue import Product
@@ -76,4 +77,5 @@ def _parcel(shipment: Shipment) -> dict[str, Any]:
         "expected_on": shipment.expected_on,
         "delivered_on": shipment.delivered_on,
         "last_seen": shipment.last_seen,
+        "is_late": shipment.is_late(date.today()),
     }

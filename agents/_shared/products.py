@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -11,7 +12,7 @@ from . import referents, words
 from .brain import Play, Skill
 from .question import Question
 
-__all__ = ["DETAILS", "FIND", "bullet", "counted", "not_sold", "weight"]
+__all__ = ["DETAILS", "FIND", "NAMED", "bullet", "counted", "not_sold", "weight"]
 
 
 def find_products(asked: Question) -> Play:
@@ -24,16 +25,18 @@ def find_products(asked: Question) -> Play:
             return f"Nothing here says “{wish['query']}”, but this comes close:\n{_list(found)}"
     if not found["products"]:
         return "Nothing on our shelves fits that. Try another price, colour or category."
-    return f"{_heading(found)}\n{_list(found)}"
+    return f"{_best(asked, found) or _heading(found)}\n{_list(found)}"
 
 
 def product_details(asked: Question) -> Play:
     name = referents.product(asked, beside=_DETAIL_WORDS)
+    if name and re.fullmatch(words.GOODS, name):
+        return (yield from find_products(asked))
     if not name:
         return "Which product do you mean? Tell me its name, for example “Fjell 2”."
     (found,) = yield [call("product_details", product=name)]
     if not found["found"]:
-        return not_sold(found)
+        return (yield from _mentioned(found))
     facts = [
         f"{found['name']}, {found['colour']}: {found['price']}.",
         found["description"],
@@ -46,6 +49,16 @@ def product_details(asked: Question) -> Play:
     if found["other_colours"]:
         facts.append(f"• Also in {', '.join(found['other_colours'])}")
     return "\n".join(facts)
+
+
+def _mentioned(answer: Mapping[str, Any]) -> Play:
+    """Answer about an unknown product with those whose descriptions speak of it."""
+    if answer["did_you_mean"]:
+        return not_sold(answer)
+    (found,) = yield [call("find_products", query=answer["asked"])]
+    if not found["products"]:
+        return not_sold(answer)
+    return f"Nothing is called “{answer['asked']}”, but this speaks of it:\n{_list(found)}"
 
 
 def bullet(product: Mapping[str, Any]) -> str:
@@ -81,6 +94,12 @@ def _heading(found: Mapping[str, Any]) -> str:
     return f"I found {counted(total, 'product')}" + (f"; here are {shown}:" if shown < total else ":")
 
 
+def _best(asked: Question, found: Mapping[str, Any]) -> str | None:
+    superlative = re.search(r"\b(?:cheapest|lightest|dearest|most expensive)\b", asked.words)
+    first = found["products"][0]
+    return f"The {superlative[0]} is the {first['name']}. In that order:" if superlative else None
+
+
 def _list(found: Mapping[str, Any]) -> str:
     return "\n".join(bullet(product) for product in found["products"])
 
@@ -99,7 +118,7 @@ def _wish(asked: Question) -> dict[str, Any]:
         "category": category,
         "colour": words.colour(asked),
         "min_price": words.min_price(asked),
-        "max_price": words.max_price(asked),
+        "max_price": words.max_price(asked) or words.goods_value(asked),
         "max_weight_g": words.max_weight(asked),
         "persons": words.persons(asked) if category in (None, "tents") else None,
         "comfort_c": words.comfort(asked) if category == "sleeping-bags" else None,
@@ -130,6 +149,10 @@ _WISH_WORDS = (
     r"torch(?:es)?|lamps?|father|mother|wife|husband|girlfriend|boyfriend|friend|kilo|temperatures?|cold|season|"
     r"than|eur|nights|days|weeks?|camping|hikes?"
 )
+_SEEKING = (
+    "show|find|search|something|anything|list|recommend|suggest|looking for|look for|need|want|sell|carry|buy|gift|"
+    "present|do you have|have you got|any|which|what|is there|are there|cheapest|lightest|best"
+)
 _DETAIL_WORDS = (
     r"made|full|colours?|colors?|how|big|heavy|litres?|liters?|waterproof|volume|size|sizes|come|kind|"
     r"sold out|interested"
@@ -137,15 +160,11 @@ _DETAIL_WORDS = (
 
 FIND = Skill(
     tool="find_products",
-    pattern=(
-        r"(?:show|find|search|list|recommend|suggest|looking for|look for|need|want|sell|carry|buy|gift|present|do you have|"
-        r"have you got|got any|any|which|what|is there|are there|cheapest|lightest|best)\b.*(?:tents?|shelters?|"
-        r"sleeping[ -]?(?:bags?|mats?|pads?)|mats?|pads?|mattress(?:es)?|back ?packs?|day ?packs?|ruck ?sacks?|"
-        r"jackets?|coats?|anoraks?|boots?|shoes?|footwear|stoves?|cookers?|pots?|bottles?|filters?|lights?|"
-        r"head ?lamps?|head ?torch(?:es)?|torch(?:es)?|lamps?|lanterns?|poles?|compass(?:es)?|dry ?bags?|accessories|"
-        r"cooking gear|waterproof|for kids|(?:under|below|less than|up to) (?:€ ?)?\d+)|"
-        r"(?:tents?|sleeping bags?|mats?|backpacks?|jackets?|boots?|shoes?|stoves?|head ?lamps?|lamps?)\b.*"
-        r"(?:under|below|less than|up to|for|between|cheaper|lighter|over)"
+    asks=(
+        rf"(?:{_SEEKING})\b.*(?:{words.GOODS}|waterproof|for kids)",
+        rf"(?:{words.GOODS})\b.*(?:under|below|less than|up to|for|between|cheaper|lighter|over)",
+        rf"(?:{_SEEKING})\b.*(?:under|below|less than|up to|for) (?:€ ?)?\d+",
+        rf"^(?:\w+ )?(?:{words.GOODS})$",
     ),
     play=find_products,
     example="Show me tents for two under 350 euros",
@@ -154,12 +173,24 @@ FIND = Skill(
 
 DETAILS = Skill(
     tool="product_details",
-    pattern=(
-        r"tell me (?:more )?about|(?:more )?details|describe|info(?:rmation)?|specs?|specifications|how heavy|"
-        r"what does .* (?:weigh|cost)|how much (?:is|are|does|do)|weight of|price of|what colou?rs|which colou?rs|"
-        r"how big|is .* waterproof|(?:the|that) .* one"
+    asks=(
+        r"tell me (?:more )?about",
+        r"(?:more )?details|describe|info(?:rmation)?|specs?|specifications",
+        r"how (?:heavy|big) |what does .* (?:weigh|cost)|how much (?:is|are|does|do)|(?:weight|price) of",
+        r"(?:what|which) colou?rs|is .* waterproof",
     ),
     play=product_details,
     example="Tell me about the Fjell 2",
+    opening="I'll fetch it from the shelf.",
+)
+
+#: The last guess: whoever wants "a Trek 65" names a product.
+NAMED = Skill(
+    tool="product_details",
+    asks=(
+        r"do you (?:have|sell|carry)|have you got|i want|i need|i would like|i'd like|show me|(?:the|that) .* one",
+    ),
+    play=product_details,
+    example="Do you have the Ridge 28 in green?",
     opening="I'll fetch it from the shelf.",
 )

@@ -34,18 +34,16 @@ def products(asked: Question, *, beside: str = "") -> list[str]:
     named = [part for part in parts if part and not re.fullmatch(rf"(?:(?:{_POINTING})\s*)+", part)]
     if len(named) >= 2:
         return named[:4]
-    shown = shown_products(asked.past)
-    if len(named) == 1:
-        return [*named, *[text for text in shown[:1] if text.casefold() != named[0]]]
-    count = 3 if asked.says("three") else 2
-    return shown[:count] if len(shown) >= 2 else []
+    if named:
+        return [*named, *shown_products(asked.past)[:1]]
+    return shown_products(asked.past, least=2)[: 3 if asked.says("three") else 2]
 
 
-def shown_products(past: Sequence[Outcome]) -> list[str]:
-    """Return the products of the newest answer that showed any, each as name and colour."""
+def shown_products(past: Sequence[Outcome], least: int = 1) -> list[str]:
+    """Return the products of the newest answer that showed so many, each as name and colour."""
     for outcome in reversed(past):
         found = _in(outcome.value)
-        if found:
+        if len(found) >= least:
             return found
     return []
 

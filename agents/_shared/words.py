@@ -10,6 +10,7 @@ from pathlib import Path
 from .question import Question
 
 __all__ = [
+    "GOODS",
     "category",
     "city",
     "colour",
@@ -28,20 +29,26 @@ __all__ = [
 ]
 
 _NUMBERS = {"one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6}
-_PRICE = r"(?:€|eur|euros?)?\s*(\d+)(?:[.,]\d\d)?(?!\s*(?:\d|kg|kilo|g\b|gram|person|people|night|day|l\b|lit|°|degree))"
-_MOST = r"(?:under|below|less than|up to|at most|max(?:imum)?(?: of)?|cheaper than|no more than|not more than|within|budget(?: of| is)?)"
+_OTHER_UNIT = r"\d|kg|kilo|g\b|gram|person|people|night|day|l\b|lit|°|degree"
+_PRICE = rf"(?:€|eur|euros?)?\s*(\d+)(?:[.,]\d\d)?(?!\s*(?:{_OTHER_UNIT}))"
+_MOST = (
+    r"(?:under|below|less than|up to|at most|max(?:imum)?(?: of)?|cheaper than|no more than|not more than|within|"
+    r"budget(?: of| is)?)"
+)
 _LEAST = r"(?:over|above|more than|at least|from|starting at)"
 _CATEGORIES = {
     "sleeping-bags": r"sleeping[ -]?bags?",
     "sleeping-mats": r"(?:sleeping |air |foam )?(?:mats?|pads?|mattress(?:es)?)",
     "tents": r"tents?|shelters?",
     "backpacks": r"(?:back|day|ruck)[ -]?(?:packs?|sacks?)",
-    "jackets": r"jackets?|coats?|anoraks?|rain ?wear",
+    "jackets": r"jackets?|coats?|anoraks?|rain ?wear|rain ?gear",
     "footwear": r"boots?|(?:hiking |walking )?shoes?|footwear",
     "cooking": r"stoves?|cookers?|pots?|cookware|cooking(?: gear)?|bottles?|(?:water )?filters?",
     "lights": r"lights?|head ?lamps?|head ?torch(?:es)?|torch(?:es)?|lamps?|lanterns?",
     "accessories": r"accessories|poles?|compass(?:es)?|dry ?bags?",
 }
+#: A pattern for every word that names a kind of goods.
+GOODS = "|".join(_CATEGORIES.values())
 _COLOURS = r"black|blue|brown|green|gr[ea]y|orange|red|sand|silver|yellow"
 _CITIES = {
     "Berlin": "berlin",
@@ -176,8 +183,8 @@ def subject(asked: Question, *, beside: str = "") -> str:
     text = re.sub(rf"\b(?:{beside})(?!\w)", " ", asked.words) if beside else asked.words
     for pattern in (*_CITIES.values(), *_PERIODS.values()):
         text = re.sub(rf"\b(?:{pattern})\b", " ", text)
-    kept = [word.strip("'.,#?") for word in text.split() if word.strip("'.,#?") not in _FILLERS]
-    return " ".join(word.removesuffix("'s") for word in kept if word and "€" not in word)
+    bare = [word.strip("'.,#+").removesuffix("'s") for word in text.split()]
+    return " ".join(word for word in bare if word.strip("-€") and word not in _FILLERS)
 
 
 def _named(asked: Question, patterns: Mapping[str, str]) -> str | None:

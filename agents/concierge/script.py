@@ -9,7 +9,7 @@ from flask_litro_agent import call
 
 from .._shared import referents, words
 from .._shared.brain import Brain, Play, Skill
-from .._shared.products import DETAILS, FIND, bullet, counted, not_sold, weight
+from .._shared.products import DETAILS, FIND, NAMED, bullet, counted, not_sold, weight
 from .._shared.question import Question
 
 __all__ = ["SUGGESTIONS", "script"]
@@ -32,8 +32,14 @@ def compare_products(asked: Question) -> Play:
     lines = [bullet(product) + _more(product) for product in found["products"]]
     lines += [not_sold(unknown) for unknown in found["unknown"]]
     if "cheapest" in found:
-        lines.append(f"The cheapest is {found['cheapest']}, the lightest is {found['lightest']}.")
+        lines.append(_verdict(found["cheapest"], found["lightest"]))
     return "\n".join(lines)
+
+
+def _verdict(cheapest: str, lightest: str) -> str:
+    if cheapest == lightest:
+        return f"{cheapest} is both the cheapest and the lightest."
+    return f"The cheapest is {cheapest}, the lightest is {lightest}."
 
 
 def _more(product: Mapping[str, Any]) -> str:
@@ -54,7 +60,8 @@ def stock_for(asked: Question) -> Play:
     if not lying:
         return f"{found['product']} is sold out{f' in {city}' if city else ' everywhere'}, I'm sorry."
     lines = [f"• {place['city']} ({place['kind']}): {place['quantity']}" for place in lying]
-    return "\n".join([f"Yes, {found['product']} is in stock, {found['total']} in all:", *lines])
+    yes = "Yes. " if asked.says("^(?:is|are|do|can|have)") else ""
+    return "\n".join([f"{yes}{found['product']}: {found['total']} in stock.", *lines])
 
 
 def _names_product(asked: Question) -> bool:
@@ -169,9 +176,10 @@ def _whereabouts(order: Mapping[str, Any]) -> str:
         return f"it is {order['status']} and has not left our warehouse yet."
     if parcel["delivered_on"]:
         return f"{parcel['carrier']} delivered it on {parcel['delivered_on']} ({parcel['last_seen']})."
+    when = "was expected" if parcel["is_late"] else "is expected"
     return (
         f"{parcel['carrier']} has it ({parcel['tracking_code']}), {parcel['last_seen']}; "
-        f"it is expected on {parcel['expected_on']}."
+        f"it {when} on {parcel['expected_on']}."
     )
 
 
@@ -180,6 +188,7 @@ def plan_kit(asked: Question) -> Play:
         "persons": words.persons(asked),
         "season": words.season(asked),
         "budget": words.max_price(asked) or words.goods_value(asked),
+        "prefer": "cheap" if asked.says("cheap|cheapest|little money") else None,
     }
     named = {name: value for name, value in wanted.items() if value is not None}
     (kit,) = yield [call("plan_kit", **{**asked.before, **named})]
@@ -213,11 +222,12 @@ _SKILLS = (
     Skill(
         tool="track_order",
         needs=("my_orders",),
-        pattern=(
-            r"track|where(?:'s| is| are| are) (?:my|the) (?:last |latest |newest )?(?:order|parcel|package|delivery|"
-            r"stuff)|(?:when|will|has) .*(?:order|parcel|package|delivery)\b.*(?:arrive|come|delivered|shipped|here)|"
-            r"(?:order|parcel|package) (?:number |no |nr )?#?\d{3,6}|status of (?:my|the) (?:last )?order|"
-            r"where is (?:it|that order)|what(?:'s| is) in (?:it|that order|my last order)|my last order|last order"
+        asks=(
+            r"track|status of (?:my|the) (?:last )?order|(?:my )?(?:last|latest|newest) order",
+            r"where(?:'s| is| are) (?:my|the) (?:order|parcel|package|delivery|stuff)",
+            r"(?:when|will|has) .*(?:order|parcel|package|delivery)\b.*(?:arrive|come|delivered|shipped|here)",
+            r"(?:order|parcel|package) (?:number |no |nr )?#?\d{3,6}",
+            r"where is (?:it|that order)|what(?:'s| is) in (?:it|that order)",
         ),
         play=track_order,
         example="Where is my last order?",
@@ -225,16 +235,20 @@ _SKILLS = (
     ),
     Skill(
         tool="my_orders",
-        pattern=r"my (?:\w+ )?(?:orders|purchases|order history)|(?:what|which) (?:have|did) i (?:order|buy|bought|ordered)|what i ordered",
+        asks=(
+            r"my (?:\w+ )?(?:orders|purchases|order history)",
+            r"(?:what|which) (?:\w+ )?(?:have|did) i (?:order|buy|bought|ordered)|what i ordered",
+        ),
         play=my_orders,
         example="Show my orders",
         opening="I'll open your orders.",
     ),
     Skill(
         tool="return_policy",
-        pattern=(
-            r"returns?|return policy|send (?:\w+ )*back|bring (?:\w+ )*back|give (?:\w+ )*back|refunds?|exchange|"
-            r"warranty|guarantee|repairs?|money back|take back"
+        asks=(
+            r"returns?|refunds?|exchange|money back|take back",
+            r"(?:send|bring|give) (?:\w+ )*back",
+            r"warranty|guarantee|repairs?",
         ),
         play=return_policy,
         example="Can I return boots that I have worn?",
@@ -242,9 +256,9 @@ _SKILLS = (
     ),
     Skill(
         tool="opening_hours",
-        pattern=(
-            r"open(?:ing)?(?: hours| times)?|clos(?:e|ed|ing)|hours|what time|address(?:es)?|where (?:is|are) (?:your|the) "
-            r"(?:\w+ )?(?:stores?|shops?)"
+        asks=(
+            r"open(?:ing)?(?: hours| times)?|clos(?:e|ed|ing)|hours|what time",
+            r"address(?:es)?|where (?:is|are) (?:your|the) (?:\w+ )?(?:stores?|shops?)",
         ),
         play=opening_hours,
         example="When are you open on Saturday in Berlin?",
@@ -252,15 +266,15 @@ _SKILLS = (
     ),
     Skill(
         tool="shipping_cost",
-        pattern=r"shipping|postage|ship|deliver(?:y)?|send (?:it |this |that )?to|express",
+        asks=(r"shipping|postage|ship|deliver(?:y)?|express", r"send (?:it |this |that )?to"),
         play=shipping_cost,
         example="What does shipping to Austria cost?",
     ),
     Skill(
         tool="compare_products",
-        pattern=(
-            r"compare|comparison|difference between|differ|versus|vs|side by side|"
-            r"(?:which|what) (?:one )?(?:is|of)\b.*(?:lighter|cheaper|better|warmer|heavier)|(?:better|lighter|cheaper),"
+        asks=(
+            r"compare|comparison|difference between|differ|versus|vs|side by side",
+            r"(?:which|what) (?:one )?(?:is|of)\b.*(?:lighter|cheaper|better|warmer|heavier)",
         ),
         play=compare_products,
         example="Compare the Trek 50 and the Trek 65",
@@ -268,9 +282,10 @@ _SKILLS = (
     ),
     Skill(
         tool="plan_kit",
-        pattern=(
-            r"what (?:do|would|should|will) (?:i|we|you|\w+ (?:people|persons|of us)) (?:need|pack|take|bring)|"
-            r"pack(?:ing)? list|equip|full kit|kit for|gear for|everything (?:i|we) need|whole set"
+        asks=(
+            r"what (?:do|would|should|will) (?:i|we|you|\w+ (?:people|persons|of us)) (?:need|pack|take|bring)",
+            r"pack(?:ing)? list|equip|full kit|kit for|gear for (?:\w+ )?(?:trip|nights?|people|persons|hike)",
+            r"everything (?:i|we) need|whole set",
         ),
         play=plan_kit,
         example="What do two people need for autumn under 1200 euros?",
@@ -278,16 +293,20 @@ _SKILLS = (
     ),
     Skill(
         tool="product_reviews",
-        pattern=r"reviews?|ratings?|opinions?|what do (?:people|buyers|customers|others) (?:say|think)|is .* any good|stars",
+        asks=(
+            r"reviews?|ratings?|opinions?|stars|is .* any good",
+            r"what do (?:people|buyers|customers|others) (?:say|think)",
+        ),
         play=product_reviews,
         example="What do people say about the Lumen 400?",
         opening="I'll read what buyers wrote.",
     ),
     Skill(
         tool="stock_for",
-        pattern=(
-            r"in stock|available|availability|sold out|how many .*(?:do you have|are there|left)|pick .* up|"
-            r"(?:do you have|have you got|is|are|get) .*(?:berlin|hamburg|munich|münchen|leipzig|rotterdam)"
+        asks=(
+            r"in stock|available|availability|sold out|how many .*(?:have|there|left)",
+            r"pick (?:\w+ )*up|collect",
+            r"(?:have|got|is|are|get) .*(?:berlin|hamburg|munich|münchen|leipzig|rotterdam)",
         ),
         play=stock_for,
         example="Is the Squall rain jacket in stock in Berlin?",
@@ -295,12 +314,16 @@ _SKILLS = (
     ),
     Skill(
         tool="list_categories",
-        pattern=r"what (?:do|can) (?:you|i) (?:sell|have|buy|offer)(?: here)?$|categor(?:y|ies)|assortment|product range|what kinds? of",
+        asks=(
+            r"what (?:do|can|all) (?:\w+ )*(?:sell|have|buy|offer|get)(?: here)?$",
+            r"categor(?:y|ies)|assortment|product range|what kinds? of",
+        ),
         play=list_categories,
         example="What do you sell?",
     ),
-    FIND,
     DETAILS,
+    FIND,
+    NAMED,
 )
 
 script = Brain(

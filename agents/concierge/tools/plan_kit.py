@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 from marshmallow import Schema, fields, validate
 
 from example_app import catalogue, database
@@ -10,6 +12,7 @@ from flask_litro_agent import PUBLIC, Mode, tool
 from ..._shared.facts import product_line
 
 _COMFORT_C = {"summer": 5, "autumn": -5, "spring": -5, "winter": -15}
+_SORT = {"light": "weight", "cheap": "price"}
 
 
 class Params(Schema):
@@ -29,6 +32,11 @@ class Params(Schema):
         validate=validate.Range(50, 20_000),
         metadata={"description": "What it may cost in all, in euros"},
     )
+    prefer = fields.String(
+        load_default="light",
+        validate=validate.OneOf(("light", "cheap")),
+        metadata={"description": "'light' for those who carry it, 'cheap' for the purse"},
+    )
 
 
 @tool(
@@ -46,21 +54,21 @@ def plan_kit(params, ctx):
         if ctx.stopped:
             return None
         yield {"done": step, "of": len(needs), "step": what}
-        found = catalogue.find(held, wish)
+        found = catalogue.find(held, replace(wish, available=True, sort=_SORT[params["prefer"]]))
         items += [(found[0], count)] if found else []
     return _kit(params, items)
 
 
 def _needs(persons, season):
-    warmth = Wish(category="sleeping-bags", comfort_c=_COMFORT_C[season], available=True)
+    warmth = Wish(category="sleeping-bags", comfort_c=_COMFORT_C[season])
     mat = "winter" if season == "winter" else "air"
     return (
-        ("tent", 1, Wish(category="tents", persons=persons, available=True)),
+        ("tent", 1, Wish(category="tents", persons=persons)),
         ("sleeping bags", persons, warmth),
-        ("mats", persons, Wish(text=mat, category="sleeping-mats", available=True)),
-        ("stove", 1, Wish(text="stove", category="cooking", available=True)),
-        ("pots", 1, Wish(text="pot set", category="cooking", available=True)),
-        ("lights", persons, Wish(text="headlamp", category="lights", available=True)),
+        ("mats", persons, Wish(text=mat, category="sleeping-mats")),
+        ("stove", 1, Wish(text="stove", category="cooking")),
+        ("pots", 1, Wish(text="pot set", category="cooking")),
+        ("lights", persons, Wish(text="headlamp", category="lights")),
     )
 
 
