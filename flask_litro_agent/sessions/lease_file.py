@@ -58,6 +58,9 @@ class LeaseFile:
             time.sleep(_PAUSE)
         return None
 
+    def __del__(self) -> None:
+        self.forget()  # a store that is dropped holds nothing any more
+
     @property
     def is_current(self) -> bool:
         """Whether the lock that is held is still the one that others would ask for."""

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import Any
 
 from flask_litro_agent import events, strict_json
 from flask_litro_agent.contracts import Entry, SessionKey
@@ -27,6 +28,7 @@ _DELTA = re.compile(
     rb'\{"seq":([1-9][0-9]{0,17}),"ts":[0-9]{1,17},"kind":"([a-z-]{1,32})","payload":'
     rb'\{"text":"(?:[^"\\\x00-\x1f]++|\\["\\/bfnrt])*+"\}\}\n'
 )
+_NO_JSON = object()
 _NOTHING = re.compile(rb"(?!)")
 
 
@@ -108,7 +110,7 @@ def entries_of(block: bytes, seq: int) -> tuple[list[Entry], bool]:
 
 def entry_of(line: bytes) -> Entry | None:
     """Return the entry of one line, None for a line that is not exactly one entry."""
-    if len(line) > MAX_LINE or not line.endswith(b"\n"):
+    if len(line) > MAX_LINE or not line.endswith(b"\n") or b"\r" in line:
         return None
     event, tab, private = line[:-1].partition(b"\t")
     framed = events.frame(event)
@@ -118,19 +120,19 @@ def entry_of(line: bytes) -> Entry | None:
 
 
 def _is_event(text: bytes) -> bool:
-    try:
-        value = strict_json.decode(text)
-    except InvalidJSON:
-        return False
+    value = _decoded(text)
     return isinstance(value, dict) and len(value) == 4 and isinstance(value.get("payload"), dict)
 
 
 def _is_private(text: bytes) -> bool:
+    return _decoded(text) is not _NO_JSON and b"\t" not in text
+
+
+def _decoded(text: bytes) -> Any:
     try:
-        strict_json.decode(text)
+        return strict_json.decode(text, depth=strict_json.STORED_DEPTH)
     except InvalidJSON:
-        return False
-    return b"\t" not in text
+        return _NO_JSON
 
 
 def _is_utf8(block: bytes) -> bool:

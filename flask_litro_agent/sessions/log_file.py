@@ -35,11 +35,7 @@ class LogFile:
     def __init__(self, fd: int, key: SessionKey, disk: Disk) -> None:
         self.fd = fd
         self._disk = disk
-        try:
-            self.header, self.start = self._read_header(key)
-        except BaseException:
-            os.close(fd)
-            raise
+        self.header, self.start = self._read_header(key)
 
     @classmethod
     def open(cls, path: str, key: SessionKey, disk: Disk, *, flags: int = os.O_RDONLY) -> LogFile | None:
@@ -55,8 +51,14 @@ class LogFile:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    def __del__(self) -> None:
+        self.close()
+
     def close(self) -> None:
-        os.close(self.fd)
+        """Close the file; a second time nothing happens."""
+        fd, self.fd = self.fd, -1
+        if fd >= 0:
+            os.close(fd)
 
     def alive(self, key: SessionKey) -> LogFile:
         """Return itself; SessionDeleted (and closed) for a tombstone."""
