@@ -21,12 +21,13 @@ class Chat {
   #session = null;
   #stream = new AbortController(); // the stream that is open now
   #sending = false;
+  #following = false;
   #pinned = true;
   #transcript = new Transcript(part("log"), { name: title, retry: (text) => this.send(text) });
   #others = new BroadcastChannel(`litro-chat:${agent}`);
 
   constructor() {
-    this.#others.onmessage = ({ data }) => data === this.id && this.#sending || this.watch();
+    this.#others.onmessage = ({ data }) => data === this.id && !this.#following && this.watch();
     addEventListener("scroll", () => (this.#pinned = isAtEnd()), { passive: true });
   }
 
@@ -36,7 +37,7 @@ class Chat {
 
   /** Show a session from its first event on. */
   open(id) {
-    this.#stream.abort();
+    this.#take();
     this.id = id;
     this.#sending = false;
     this.#transcript.clear();
@@ -51,6 +52,7 @@ class Chat {
   async watch() {
     if (this.#sending || document.hidden) return;
     const signal = this.#take();
+    this.#following = true;
     try {
       await this.#show(this.#session.follow(undefined, { signal }), signal);
     } catch (error) {
@@ -60,7 +62,9 @@ class Chat {
 
   /** Nobody looks: let go of the stream, unless it brings an answer that was asked for here. */
   rest() {
-    if (!this.#sending) this.#stream.abort();
+    if (this.#sending) return;
+    this.#take();
+    notify("");
   }
 
   async send(text) {
@@ -68,7 +72,7 @@ class Chat {
     const signal = this.#take();
     this.#begin(text);
     try {
-      await this.#show(this.#session.send(text, { signal }), signal, () => this.#others.postMessage(this.id));
+      await this.#show(this.#session.send(text, { signal }), signal);
     } catch (error) {
       if (!signal.aborted) this.#fail(error, text);
     }
@@ -87,6 +91,7 @@ class Chat {
   #take() {
     this.#stream.abort();
     this.#stream = new AbortController();
+    this.#following = false;
     return this.#stream.signal;
   }
 
@@ -97,10 +102,10 @@ class Chat {
     this.#refresh();
   }
 
-  async #show(events, signal, first = () => {}) {
+  async #show(events, signal) {
     for await (const event of events) {
       if (signal.aborted) return;
-      first = first() ?? (() => {});
+      if (this.#sending && event.kind === "turn-start") this.#others.postMessage(this.id);
       this.#transcript.add(event);
       if (event.kind === "message" && event.payload.role === "assistant") this.#announce(event.payload.text);
       this.#refresh();
@@ -122,7 +127,8 @@ class Chat {
 
   /** The stream is lost for good; a session that nobody has written to is no loss. */
   #lose(error) {
-    if (error.status === 404 && this.#transcript.isEmpty) return notify("");
+    this.#following = false;
+    if (error.status === 404 && this.#transcript.isEmpty) return;
     notify(error.status === 404 ? "This conversation was deleted." : error.message, "Reconnect", () => this.watch());
   }
 

@@ -29,6 +29,11 @@ export class Transcript {
     return this.#root.childElementCount === 0;
   }
 
+  /** Whether a message is on its way. */
+  get isExpecting() {
+    return this.#pending !== null;
+  }
+
   clear() {
     this.#root.replaceChildren();
     this.#turn = this.#pending = null;
