@@ -19,6 +19,7 @@ from flask_litro_agent.strict_json import MAX_DEPTH
 __all__ = ["load_arguments", "read"]
 
 _MESSAGE: Final = "the arguments do not fit the tool's parameters"
+_OUT_OF_RANGE: Final = {"_schema": ["A number is out of range."]}
 # int(Decimal("1e999999999")) would fill the memory
 _MAX_EXPONENT: Final = 400
 
@@ -43,10 +44,10 @@ def read(schema: Schema, raw: Mapping[str, Any]) -> dict[str, Any]:
     except ValidationError as error:
         messages = _safe(error.messages)
         raise _refused(messages if isinstance(messages, dict) else {"_schema": messages}) from None
-    except RecursionError:
-        raise _refused({"_schema": ["Must not be nested so deep."]}) from None
+    except OverflowError:  # marshmallow's own, from whole numbers that no float holds
+        raise _refused(_OUT_OF_RANGE) from None
     if _has_huge_decimal(loaded):
-        raise _refused({"_schema": ["A number is out of range."]})
+        raise _refused(_OUT_OF_RANGE)
     return cast("dict[str, Any]", loaded)
 
 
@@ -111,14 +112,14 @@ def _pruned_value(field: fields.Field[Any], value: Any, partial: Partial) -> Any
     return value
 
 
-def _safe(messages: object) -> Any:
+def _safe(messages: object) -> dict[str, Any] | list[Any]:
     """Return marshmallow's messages as JSON: names are strings, and so is a translation that waits."""
     match messages:
         case Mapping():
             return {str(name): _safe(inner) for name, inner in messages.items()}
         case list() | tuple():
-            return [_safe(inner) for inner in messages]
-    return str(messages)
+            return [_safe(inner) if isinstance(inner, (Mapping, list)) else str(inner) for inner in messages]
+    return [str(messages)]
 
 
 def _has_huge_decimal(loaded: object) -> bool:

@@ -78,7 +78,7 @@ def _loose(field: fields.Field[Any], value: Any, path: str) -> Iterator[str]:
         case fields.Integer(), _:
             if not _is_whole(field, value):
                 yield path
-        case fields.Enum(by_value=fields.Field()), _:
+        case fields.Enum(), _:
             yield from _loose(field.field, value, path)
         case fields.Nested(), _ if not isinstance(field, fields.Pluck):
             for place, item in _items(value, path):

@@ -225,7 +225,7 @@ def _listed(values: Iterable[Any]) -> list[Any] | None:
 
 def _reads_as(field: Reader, form: Any, listed: list[Any]) -> bool:
     if form is None:
-        return None in listed
+        return bool(field.allow_none) and None in listed
     try:
         return field._deserialize(form, "value", {"value": form}) in listed
     except Exception:  # the choice may be of any type, and the field may be the author's
