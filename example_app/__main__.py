@@ -6,8 +6,8 @@ import sys
 
 try:
     from gevent import monkey
-except ImportError:  # without the gevent extra the demo serves by threads
-    monkey = None
+except ImportError:
+    monkey = None  # type: ignore[assignment]  # without the gevent extra the demo serves by threads
 if monkey is not None:
     monkey.patch_all()
 

@@ -139,7 +139,7 @@ def _everywhere() -> dict[str, Any]:
 
 def _sorry(error: HTTPException) -> Response | tuple[str, int]:
     if error.code is None or error.code < 400:
-        return error.get_response()  # type: ignore[return-value]  # werkzeug's sansio annotation
+        return error.get_response()
     said = (
         "Please load the page again: the form was too old."
         if isinstance(error, CSRFError)

@@ -87,8 +87,8 @@ def _fill_people(
         database.execute("INSERT INTO customer VALUES (?, ?, ?, ?, ?, ?)", row)
     for number, (username, name, role) in enumerate(ACCOUNTS, 1):
         customer = 1 if role == "customer" else None
-        row = (number, username, name, role, generate_password_hash(PASSWORD), customer)
-        database.execute("INSERT INTO account VALUES (?, ?, ?, ?, ?, ?)", row)
+        account = (number, username, name, role, generate_password_hash(PASSWORD), customer)
+        database.execute("INSERT INTO account VALUES (?, ?, ?, ?, ?, ?)", account)
 
 
 def _plain(name: str) -> str:
@@ -126,7 +126,7 @@ def _fill_orders(
 def _age(number: int) -> int:
     """Return how many days ago an order was placed: over a year, the more the nearer to today."""
     newer = _FIRST_ORDER + _ORDERS - 1 - number
-    return round(365 * (newer / _ORDERS) ** 1.6)
+    return int(0.5 + 365 * (newer / _ORDERS) ** 1.6)
 
 
 def _basket(products: Sequence[Mapping[str, Any]], chance: random.Random) -> Sequence[Mapping[str, Any]]:

@@ -7,8 +7,7 @@ import os
 import signal
 import socket
 import sys
-import threading
-from collections.abc import Callable
+from pathlib import Path
 
 from flask import Flask
 from werkzeug.serving import WSGIRequestHandler, make_server
@@ -17,9 +16,10 @@ from example_app import create_app, model_choice, seed
 from flask_litro_agent import LitroError
 
 try:
+    import gevent
     from gevent import monkey, pywsgi
 except ImportError:
-    monkey = pywsgi = None
+    gevent = monkey = pywsgi = None  # type: ignore[assignment]  # without the gevent extra
 
 __all__ = ["main"]
 
@@ -42,16 +42,25 @@ def main(arguments: list[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m example_app", description="Run the demo shop.")
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on (127.0.0.1)")
-    parser.add_argument("--port", type=int, default=8000, help="port to listen on (8000; 0 takes a free one)")
+    parser.add_argument(
+        "--port", type=_port, default=8000, help="port to listen on (8000; 0 takes a free one)"
+    )
     return parser
+
+
+def _port(text: str) -> int:
+    number = int(text)
+    if not 0 <= number <= 65535:
+        raise argparse.ArgumentTypeError("a port is a number from 0 to 65535")
+    return number
 
 
 def _listen(host: str, port: int) -> socket.socket:
     try:
         return socket.create_server((host, port), backlog=256)
-    except (OSError, OverflowError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise OSError(f"Cannot listen on {host}:{port}: {reason}. Try another one: --port 8001") from None
+    except OSError as error:
+        reason = os.strerror(error.errno) if error.errno and error.errno > 0 else error
+        raise OSError(f"Cannot listen on {host}:{port} ({reason}): choose another one with --port") from None
 
 
 def _line(app: Flask, host: str, port: int) -> str:
@@ -60,27 +69,35 @@ def _line(app: Flask, host: str, port: int) -> str:
     names = ", ".join(username for username, _, _ in seed.ACCOUNTS)
     return (
         f"Shop: http://{host}:{port} · model: {choice.label}{hint}"
-        f" · sign in: {names} (password {seed.PASSWORD}) · data: {os.path.relpath(app.instance_path)}"
+        f" · sign in: {names} (password {seed.PASSWORD}) · data: {_short(Path(app.instance_path))}"
     )
 
 
+def _short(path: Path) -> Path:
+    here = Path.cwd()
+    return path.relative_to(here) if path.is_relative_to(here) else path
+
+
 def _serve_until_stopped(app: Flask, listener: socket.socket) -> None:
-    patched = monkey is not None and monkey.is_module_patched("socket")
-    serve, stop = (_by_gevent if patched else _by_threads)(app, listener)
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: threading.Thread(target=stop, daemon=True).start())
-    serve()
+    if monkey is not None and monkey.is_module_patched("socket"):
+        _by_gevent(app, listener)
+    else:
+        _by_threads(app, listener)
 
 
-def _by_gevent(app: Flask, listener: socket.socket) -> tuple[Callable[[], None], Callable[[], None]]:
+def _by_gevent(app: Flask, listener: socket.socket) -> None:
     server = pywsgi.WSGIServer(listener, app, log=None)
-    return server.serve_forever, lambda: server.stop(timeout=2)
+    for number in (signal.SIGTERM, signal.SIGINT):
+        gevent.signal_handler(number, server.stop, timeout=2)
+    server.serve_forever()
 
 
-def _by_threads(app: Flask, listener: socket.socket) -> tuple[Callable[[], None], Callable[[], None]]:
+def _by_threads(app: Flask, listener: socket.socket) -> None:
     host, port = listener.getsockname()[:2]
     server = make_server(host, port, app, threaded=True, request_handler=_Quiet, fd=listener.fileno())
-    return server.serve_forever, server.shutdown
+    # the server takes SIGTERM as it takes Ctrl-C: it closes and returns
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    server.serve_forever()
 
 
 class _Quiet(WSGIRequestHandler):

@@ -16,6 +16,7 @@ __all__ = ["DETAILS", "FIND", "NAMED", "bullet", "counted", "not_sold", "weight"
 
 
 def find_products(asked: Question) -> Play:
+    """Look for products; without the words of the wish when nothing has them."""
     wish = {**_carried(asked), **_wish(asked)}
     (found,) = yield [call("find_products", **wish)]
     if not found["products"] and "query" in wish and len(wish) > 1:
@@ -29,6 +30,7 @@ def find_products(asked: Question) -> Play:
 
 
 def product_details(asked: Question) -> Play:
+    """Describe the product that is named or pointed at."""
     name = referents.product(asked, beside=_DETAIL_WORDS)
     if name and re.fullmatch(words.GOODS, name):
         return (yield from find_products(asked))

@@ -12,6 +12,9 @@ from flask_litro_agent.contracts import ChatRequest, Message, Text, ToolCall, To
 __all__ = ["Outcome", "Question", "read"]
 
 
+_LONGEST = 500  # what follows is not read: patterns are not made for essays
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
     """A call and how it ended: ``error`` is the code of a failed one, and ``value`` then its message."""
@@ -56,8 +59,9 @@ def read(request: ChatRequest) -> Question:
     """Return the question of a request; one without any user message asks nothing."""
     start = max((at for at, message in enumerate(request.messages) if message.role == "user"), default=0)
     before, now = request.messages[:start], request.messages[start:]
+    text = " ".join(part.text for message in now[:1] for part in message.parts if isinstance(part, Text))
     return Question(
-        text=" ".join(part.text for message in now[:1] for part in message.parts if isinstance(part, Text)),
+        text=text[:_LONGEST],
         tools=frozenset(tool.name for tool in request.tools),
         past=tuple(outcome for played in _rounds(before) for outcome in played if not outcome.error),
         rounds=tuple(_rounds(now)),
