@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import json
 from typing import Any
 
 import pytest
+import requests
+import responses
+import urllib3
 
 from flask_litro_agent.contracts import (
     AssistantState,
@@ -13,6 +17,7 @@ from flask_litro_agent.contracts import (
     Done,
     Message,
     Options,
+    Provider,
     ProviderError,
     ProviderEvent,
     ReasoningDelta,
@@ -24,7 +29,7 @@ from flask_litro_agent.contracts import (
     ToolSpec,
     Usage,
 )
-from flask_litro_agent.providers import openai_request
+from flask_litro_agent.providers import openai_request, plugin
 from flask_litro_agent.providers.openai_compatible import openai_compatible
 from flask_litro_agent.testing.providers import collect, question
 from flask_litro_agent.testing.upstream import SILENCE, Part, Upstream
@@ -479,4 +484,92 @@ def test_environment_proxies_and_netrc_are_not_used(monkeypatch: pytest.MonkeyPa
     with Upstream(chunk({"content": "hi"}, "stop"), DONE) as upstream:
         events = collect(openai_compatible("demo", base_url=upstream.url, api_key=""))
     assert events[-1] == Done("stop")
+    assert "authorization" not in upstream.requests[0].headers
+
+
+def test_an_endless_line_is_an_error() -> None:
+    events = answered(*[b"data: " + b"x" * 1024 * 1024] * 40)
+    assert [type(event) for event in events] == [ProviderError]
+
+
+def test_a_request_that_is_no_json_is_an_error() -> None:
+    call = Message("assistant", (ToolCall("x1", "get_weather", {"at": object()}),))
+    (error,) = collect(
+        openai_compatible("demo", base_url="http://127.0.0.1:9/v1", api_key=""), ChatRequest("", (USER, call))
+    )
+    assert isinstance(error, ProviderError)
+    assert error.code == "bad_request"
+
+
+def test_the_headers_of_the_site_win_and_are_not_shown() -> None:
+    with Upstream(chunk({"content": "hi"}, "stop"), DONE) as upstream:
+        headers = {"Authorization": "Basic canary", "X-Site": "shop"}
+        provider = openai_compatible("demo", base_url=upstream.url, api_key="other", headers=headers)
+        collect(provider)
+    assert upstream.requests[0].headers["authorization"] == "Basic canary"
+    assert upstream.requests[0].headers["x-site"] == "shop"
+    assert "canary" not in repr(provider)
+
+
+class Cut(io.RawIOBase):
+    """A body in pieces; an exception among them is raised when it is read."""
+
+    def __init__(self, *parts: bytes | Exception) -> None:
+        self.parts = list(parts)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        if not self.parts:
+            return 0
+        part = self.parts.pop(0)
+        if isinstance(part, Exception):
+            raise part
+        buffer[: len(part)] = part
+        return len(part)
+
+
+class Body(io.BufferedReader):
+    """Tells urllib3 when the pieces are used up."""
+
+    def isclosed(self) -> bool:
+        return self.closed or (isinstance(self.raw, Cut) and not self.raw.parts)
+
+
+@responses.activate
+def test_an_error_of_the_transport_in_mid_answer_is_an_error_after_the_text() -> None:
+    parts = (chunk({"content": "Hi"}), urllib3.exceptions.ProtocolError("cut by https://user:canary@host"))
+    url = "http://llm.invalid/v1"
+    responses.add("POST", f"{url}/chat/completions", body=Body(Cut(*parts)), content_type="text/event-stream")
+    events = collect(openai_compatible("demo", base_url=url, api_key="k"))
+    assert events[0] == TextDelta("Hi")
+    assert isinstance(events[-1], ProviderError)
+    assert (events[-1].code, events[-1].retryable) == ("network", True)
+    assert "canary" not in events[-1].message
+
+
+@responses.activate
+def test_a_connection_that_fails_is_an_error_without_its_words() -> None:
+    url = "http://user:canary@llm.invalid/v1"
+    failed = requests.ConnectionError("cannot reach http://user:canary@llm.invalid")
+    responses.add("POST", f"{url}/chat/completions", body=failed)
+    (error,) = collect(openai_compatible("demo", base_url=url, api_key="k"))
+    assert isinstance(error, ProviderError)
+    assert error.message == "cannot connect to llm.invalid, or it hung up"
+
+
+def test_the_built_in_plugin_names_its_providers() -> None:
+    factories = plugin.register_providers()
+    assert sorted(factories) == ["anthropic", "ollama", "openai"]
+    made = {name: factory("some-model") for name, factory in factories.items()}
+    assert all(
+        isinstance(provider, Provider) and provider.model == "some-model" for provider in made.values()
+    )
+
+
+def test_ollama_gets_no_key_of_another_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "canary")
+    with Upstream(chunk({"content": "hi"}, "stop"), DONE) as upstream:
+        collect(plugin.ollama("qwen3", base_url=upstream.url))
     assert "authorization" not in upstream.requests[0].headers

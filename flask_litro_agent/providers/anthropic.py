@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from flask_litro_agent import strict_json
 from flask_litro_agent.contracts import ChatRequest, ProviderError, ProviderEvent, Stop
 from flask_litro_agent.providers import anthropic_request, wire
 from flask_litro_agent.providers.anthropic_answer import AnthropicAnswer
@@ -65,7 +66,7 @@ class Anthropic:
             return
         answer = AnthropicAnswer(Names(request.tools), anthropic_request.state_marks(self.model))
         yield from wire.converse(
-            self._ask(request, key), answer, bounds=wire.limits(request.options), stop=stop
+            lambda: self._ask(request, key), answer, bounds=wire.limits(request.options), stop=stop
         )
 
     def _fault(self, key: str) -> str | None:
@@ -76,7 +77,6 @@ class Anthropic:
         return None
 
     def _ask(self, request: ChatRequest, key: str) -> wire.Ask:
-        headers = {"anthropic-version": _VERSION, **({"x-api-key": key} if key else {})}
         body = anthropic_request.body(
             request,
             self.model,
@@ -84,9 +84,11 @@ class Anthropic:
             thinking_budget=self.thinking_budget,
             extra=self.extra,
         )
-        return wire.ask(
+        return wire.Ask(
             f"{self.base_url.rstrip('/')}/messages",
-            {**headers, **self.headers},
-            body,
+            wire.headers(
+                {"anthropic-version": _VERSION, **({"x-api-key": key} if key else {})}, self.headers
+            ),
+            strict_json.encode(body),
             secrets=(key, *self.headers.values()),
         )

@@ -205,9 +205,13 @@ def post(
     arrived: queue.SimpleQueue[_Item] = queue.SimpleQueue()
     connection = _Connection(limits, arrived)
     exchange = Exchange(limits, stop, arrived)
-    threading.Thread(
+    thread = threading.Thread(
         target=connection.run, args=(url, headers, body, proxies or {}), name="litro-upstream", daemon=True
-    ).start()
+    )
+    try:
+        thread.start()
+    except RuntimeError:
+        raise UpstreamFailed(ProviderError("configuration", "this process has no thread left")) from None
     forget = stop.on(lambda: arrived.put(None))
     try:
         exchange.await_head()

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
+from flask_litro_agent import strict_json
 from flask_litro_agent.contracts import ChatRequest, ProviderError, ProviderEvent, Stop
 from flask_litro_agent.providers import openai_request, wire
 from flask_litro_agent.providers.openai_answer import OpenAIAnswer
@@ -63,7 +64,7 @@ class OpenAICompatible:
             return
         answer = OpenAIAnswer(Names(request.tools), openai_request.state_marks(self.model))
         yield from wire.converse(
-            self._ask(request, key), answer, bounds=wire.limits(request.options), stop=stop
+            lambda: self._ask(request, key), answer, bounds=wire.limits(request.options), stop=stop
         )
 
     def _fault(self, key: str) -> str | None:
@@ -74,7 +75,6 @@ class OpenAICompatible:
         return None
 
     def _ask(self, request: ChatRequest, key: str) -> wire.Ask:
-        headers = {"authorization": f"Bearer {key}"} if key else {}
         body = openai_request.body(
             request,
             self.model,
@@ -83,16 +83,18 @@ class OpenAICompatible:
             extra=self.extra,
         )
 
-        def instead(status: int, refused: bytes) -> Mapping[str, Any] | None:
+        def instead(status: int, refused: bytes) -> bytes | None:
             """Once without ``stream_options``, for a server that does not know it."""
             if status in (400, 422) and b"stream_options" in refused:
-                return {name: value for name, value in body.items() if name != "stream_options"}
+                return strict_json.encode(
+                    {name: value for name, value in body.items() if name != "stream_options"}
+                )
             return None
 
-        return wire.ask(
+        return wire.Ask(
             f"{self.base_url.rstrip('/')}/chat/completions",
-            {**headers, **self.headers},
-            body,
+            wire.headers({"authorization": f"Bearer {key}"} if key else {}, self.headers),
+            strict_json.encode(body),
             secrets=(key, *self.headers.values()),
             instead=instead,
         )

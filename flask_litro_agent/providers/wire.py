@@ -9,18 +9,17 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from flask_litro_agent import strict_json
 from flask_litro_agent.contracts import Options, ProviderError, ProviderEvent, Stop
 from flask_litro_agent.providers import http, refusals
 from flask_litro_agent.providers.deltas import merged
 from flask_litro_agent.providers.frames import DONE, Broken, payloads
 from flask_litro_agent.providers.sse import Event, EventStream, StreamTooLarge
 
-__all__ = ["Answer", "Ask", "ask", "converse", "limits", "url_fault"]
+__all__ = ["Answer", "Ask", "converse", "headers", "limits", "url_fault"]
 
 _ERROR_BODY = 65536
 _ERROR_BODY_SECONDS = 5.0
@@ -63,25 +62,18 @@ class Answer(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """What to send. ``instead(status, body)`` may name another body to send once, after a refusal."""
+    """What to send. ``instead(status, body)`` may give another body to send once, after a refusal."""
 
     url: str
     headers: Mapping[str, str] = field(repr=False)
-    body: Mapping[str, Any] = field(repr=False)
+    body: bytes = field(repr=False)
     secrets: tuple[str, ...] = field(default=(), repr=False)
-    instead: Callable[[int, bytes], Mapping[str, Any] | None] | None = None
+    instead: Callable[[int, bytes], bytes | None] | None = None
 
 
-def ask(
-    url: str,
-    headers: Mapping[str, str],
-    body: Mapping[str, Any],
-    *,
-    secrets: tuple[str, ...] = (),
-    instead: Callable[[int, bytes], Mapping[str, Any] | None] | None = None,
-) -> Ask:
-    """Return a question with the headers that every one of them needs."""
-    return Ask(url, {**_HEADERS, **headers}, body, secrets, instead)
+def headers(own: Mapping[str, str], given: Mapping[str, str]) -> dict[str, str]:
+    """Return what every question sends, then the dialect's own headers, then those of the site."""
+    return {**_HEADERS, **own, **{name.lower(): value for name, value in given.items()}}
 
 
 def url_fault(base_url: str) -> str | None:
@@ -98,29 +90,48 @@ def limits(options: Options) -> http.Limits:
     return http.Limits(idle_seconds=options.idle_seconds, total_seconds=options.total_seconds)
 
 
-def converse(ask: Ask, answer: Answer, *, bounds: http.Limits, stop: Stop) -> Iterator[ProviderEvent]:
-    """Ask, and yield the events of the answer as they arrive; never raise."""
-    started = time.monotonic()
+def converse(
+    make: Callable[[], Ask], answer: Answer, *, bounds: http.Limits, stop: Stop
+) -> Iterator[ProviderEvent]:
+    """Make the question, ask, and yield the events of the answer as they arrive; never raise."""
     try:
-        with http.post(
-            ask.url, headers=ask.headers, body=strict_json.encode(ask.body), limits=bounds, stop=stop
-        ) as exchange:
-            if exchange.status < 300:
-                yield from _Reading(exchange, answer, ask.secrets).events()
-                return
-            refused = exchange.body(limit=_ERROR_BODY, within=_ERROR_BODY_SECONDS)
-        body = ask.instead(exchange.status, refused) if ask.instead else None
-        if body is None:
-            yield refusals.read_refusal(exchange.status, exchange.headers, refused, secrets=ask.secrets)
-            return
+        ask = make()
+    except (TypeError, ValueError):
+        yield ProviderError("bad_request", "the conversation cannot be written as JSON")
+        return
+    until = time.monotonic() + bounds.total_seconds
+    try:
+        refused = yield from _asked(ask, ask.body, answer, bounds, stop)
+        again = ask.instead(*refused.said) if refused and ask.instead else None
+        if again is not None:
+            left = dataclasses.replace(bounds, total_seconds=max(0.0, until - time.monotonic()))
+            refused = yield from _asked(ask, again, answer, left, stop)
     except http.Stopped:
         return
     except http.UpstreamFailed as failed:
         yield failed.error
         return
-    left = max(0.0, bounds.total_seconds - (time.monotonic() - started))
-    again = dataclasses.replace(ask, body=body, instead=None)
-    yield from converse(again, answer, bounds=dataclasses.replace(bounds, total_seconds=left), stop=stop)
+    if refused:
+        yield refused.error
+
+
+@dataclass(frozen=True, slots=True)
+class _Refused:
+    error: ProviderError
+    said: tuple[int, bytes]
+
+
+def _asked(
+    ask: Ask, body: bytes, answer: Answer, bounds: http.Limits, stop: Stop
+) -> Generator[ProviderEvent, None, _Refused | None]:
+    """Ask once: yield the events of an answer, or return the refusal."""
+    with http.post(ask.url, headers=ask.headers, body=body, limits=bounds, stop=stop) as exchange:
+        if exchange.status < 300:
+            yield from _Reading(exchange, answer, ask.secrets).events()
+            return None
+        said = exchange.body(limit=_ERROR_BODY, within=_ERROR_BODY_SECONDS)
+    error = refusals.read_refusal(exchange.status, exchange.headers, said, secrets=ask.secrets)
+    return _Refused(error, (exchange.status, said))
 
 
 class _Reading:
