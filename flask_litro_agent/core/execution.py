@@ -57,8 +57,8 @@ def in_thread(work: Work, seconds: float, stop: Stop, on_report: Report) -> Run:
     """Run the work in a new thread (a greenlet under gevent) and wait for it, for a stop, or for the time."""
     room = _Room()
     forget = stop.on(room.wake)
-    threading.Thread(target=_enter, args=(work, room), daemon=True, name="litro-tool").start()
     try:
+        threading.Thread(target=_enter, args=(work, room), daemon=True, name="litro-tool").start()
         return _wait(room, time.monotonic() + seconds, stop, on_report)
     finally:
         forget()
@@ -116,11 +116,14 @@ def _enter(work: Work, room: _Room) -> None:
 
 def _wait(room: _Room, deadline: float, stop: Stop, on_report: Report) -> Run:
     while not stop.is_set:
+        left = max(0.0, deadline - time.monotonic())
         try:
-            item = room.inbox.get(timeout=max(0.0, deadline - time.monotonic()))
+            item = room.inbox.get(timeout=left)
         except queue.Empty:
             return Late()
         match item:
+            case _Reported() if not left:
+                return Late()  # a work that reports without end must not live on its reports
             case _Reported(value):
                 on_report(value)
             case Finished() | Raised():

@@ -30,6 +30,8 @@ logger = logging.getLogger(__name__)
 
 _PROGRESS_LIMIT = 16 * 1024
 _MOST_PROGRESS = 1000
+_MESSAGE_LIMIT = 4 * 1024
+_ERRORS_LIMIT = 16 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +109,7 @@ class Gate:
         try:
             arguments = schemas.load_arguments(tool.params, raw_arguments)
         except InvalidArguments as error:
-            return Refused("invalid_input", str(error), error.errors)
+            return Refused("invalid_input", str(error), _listed(error.errors))
         except Exception as error:
             return self._failed(tool, error)
         if not self._allowed(actor, tool, arguments):
@@ -184,12 +186,11 @@ class Gate:
                 return Refused("too_large", f"the output of {tool.name} is too large: narrow the question")
             case output.NestedComponent():
                 return Refused("nested_ui", f"{tool.name}: {error}")
-            case AgentError():
-                return Refused("failed", error.message, error.errors)
+            case AgentError() if (told := _told(error)) is not None:
+                return told
         error_id = secrets.token_hex(4)
         logger.error("litro gate: tool %s failed, error %s", tool.name, error_id, exc_info=error)
-        told = f": {type(error).__name__}: {str(error)[:300]}" if self._debug else ""
-        return Refused("failed", f"{tool.name} failed (error {error_id}){told}")
+        return Refused("failed", f"{tool.name} failed (error {error_id}){_detail(error) if self._debug else ''}")
 
 
 class AgentGate:
@@ -258,6 +259,29 @@ def _ran(value: object, limit: int) -> Ran:
     data = output.plain(value.data, limit=limit)
     props = output.plain(value.props, limit=limit)
     return Ran(data, UIResult(value.component, data, props))
+
+
+def _told(error: AgentError) -> Refused | None:
+    """Return a tool's own sentence; None when it is none that JSON can say."""
+    try:
+        message = output.plain(error.message, limit=_MESSAGE_LIMIT)
+    except Exception:
+        return None
+    return Refused("failed", str(message), _listed(error.errors) if error.errors else None)
+
+
+def _detail(error: BaseException) -> str:
+    text = str(error)[:300].encode("utf-8", "replace").decode().replace("\x00", "\ufffd")
+    return f": {type(error).__name__}: {text}"
+
+
+def _listed(errors: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the messages of the fields as plain JSON, as long as they can be listed."""
+    try:
+        listed: Mapping[str, Any] = output.plain(errors, limit=_ERRORS_LIMIT)
+    except Exception:
+        return {"_schema": ["There are too many errors to list, or JSON cannot say them."]}
+    return listed
 
 
 def _forbidden(tool: Tool, origin: str) -> Refused:

@@ -23,6 +23,7 @@ from flask_litro_agent.turns.writer import Draft
 __all__ = ["Answer"]
 
 _RAW_LIMIT = 4096
+_NAME_LIMIT = 200  # longer than any tool's name, so a cut one names nothing
 
 
 @dataclass(slots=True)
@@ -59,7 +60,7 @@ class Answer:
         return None
 
     def drafts(self, calls: list[ToolCall], *, hidden: frozenset[str]) -> Iterator[Draft]:
-        """Yield the message and the calls under our ids; the input of a hidden tool's call is private."""
+        """Yield the message and the calls under our ids; what a hidden tool is asked is private."""
         text = "".join(self.texts)
         if text or self.state is not None:
             private = None if self.state is None else {"state": self.state}
@@ -90,20 +91,22 @@ def _sayable(text: str) -> str:
 
 
 def _checked(event: ToolCallEvent) -> ToolCallEvent:
-    """Return the call; as an invalid one when its input is not strict JSON (a plugin's provider may err)."""
+    """Return the call as the log will say it; an invalid one when its input is not strict JSON.
+
+    A plugin's provider may err.
+    """
+    name = _sayable(event.name[:_NAME_LIMIT])
     try:
-        strict_json.decode(strict_json.encode(dict(event.input)))
+        said = strict_json.decode(strict_json.encode(dict(event.input)))
     except (ValueError, TypeError, RecursionError):
-        return ToolCallEvent(
-            event.id, _sayable(event.name), invalid=True, raw=_sayable(repr(event.input)[:_RAW_LIMIT])
-        )
-    return ToolCallEvent(event.id, _sayable(event.name), event.input, event.invalid, _sayable(event.raw))
+        return ToolCallEvent(event.id, name, invalid=True, raw=_sayable(repr(event.input)[:_RAW_LIMIT]))
+    return ToolCallEvent(event.id, name, said, event.invalid, _sayable(event.raw[:_RAW_LIMIT]))
 
 
 def _call_draft(call: ToolCall, *, hidden: bool) -> Draft:
     named: dict[str, Any] = {"call_id": call.id, "name": call.name}
+    asked: dict[str, Any] = {"input": dict(call.input)}
+    told: dict[str, Any] = {"input": {}}
     if call.invalid:
-        return Draft(events.TOOL_CALL, {**named, "invalid": True, "raw": call.raw[:_RAW_LIMIT]})
-    if hidden:
-        return Draft(events.TOOL_CALL, {**named, "input": {}}, {"input": dict(call.input)})
-    return Draft(events.TOOL_CALL, {**named, "input": dict(call.input)})
+        asked, told, named["invalid"] = {"raw": call.raw}, {"raw": ""}, True
+    return Draft(events.TOOL_CALL, named | told, asked) if hidden else Draft(events.TOOL_CALL, named | asked)

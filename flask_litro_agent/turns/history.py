@@ -141,6 +141,7 @@ class History:
                 _round_of(turn, call_id).results[call_id] = _result(payload, private)
             case events.TURN_END, _:
                 self._end(turn)
+        self._drop_oldest()
 
     def _begin(self, turn_id: str) -> None:
         if self._open is not None:
@@ -152,6 +153,8 @@ class History:
         turn.finished = turn.messages()
         turn.rounds = []
         self._open = None
+
+    def _drop_oldest(self) -> None:
         while self._size > self._budget and len(self._turns) > 1:
             self._size -= self._turns.popleft().size
 
@@ -175,7 +178,7 @@ def _call(payload: Mapping[str, Any], private: Mapping[str, Any]) -> ToolCall:
         name=str(payload["name"]),
         input=private.get("input", payload.get("input", {})),
         invalid=bool(payload.get("invalid")),
-        raw=str(payload.get("raw", "")),
+        raw=str(private.get("raw", payload.get("raw", ""))),
     )
 
 

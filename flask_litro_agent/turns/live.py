@@ -68,6 +68,11 @@ class LiveTurn:
             self.ended_by = reason
         self.stop.set()
 
+    @property
+    def finished(self) -> bool:
+        """Whether its ``turn-end`` was shown."""
+        return self._finished
+
     def wait_closed(self, seconds: float) -> bool:
         """Wait until the turn has ended; return whether it has."""
         with self._changed:

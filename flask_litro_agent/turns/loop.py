@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from flask_litro_agent import events
+from flask_litro_agent import events, strict_json
 from flask_litro_agent.agents import LoadedAgent
 from flask_litro_agent.contracts import (
     Actor,
@@ -95,13 +95,16 @@ class Turn:
             return self._rounds()
         except _Ended as ended:
             return ended.reason
-        except StoreError:
+        except (StoreError, KeyboardInterrupt):
             raise
-        except Exception as error:
-            error_id = secrets.token_hex(4)
-            logger.error("litro turn %s: error %s", self.live.turn_id, error_id, exc_info=error)
-            self._write(_error("internal", f"internal error {error_id}"))
-            return "failed"
+        except BaseException as error:  # under gevent foreign code is ended by what is no Exception
+            return self._failed(error)
+
+    def _failed(self, error: BaseException) -> str:
+        error_id = secrets.token_hex(4)
+        logger.error("litro turn %s: error %s", self.live.turn_id, error_id, exc_info=error)
+        self._write(*self._unanswered(_TURN_FAILED), _error("internal", f"internal error {error_id}"))
+        return "failed"
 
     def _rounds(self) -> str:
         for number in range(1, self.assignment.limits.max_rounds + 1):
@@ -148,8 +151,6 @@ class Turn:
         )
         try:
             yield from self.assignment.provider.stream(request, self.live.stop)
-        except StoreError:
-            raise
         except Exception as error:
             error_id = secrets.token_hex(4)
             logger.error(
@@ -236,7 +237,7 @@ class Turn:
         match outcome:
             case Refused():
                 return _refused(call, outcome)
-            case Ran(value, UIResult() as component):
+            case Ran(value, UIResult() as component) if self._shows(call, "result"):
                 return self._component(call, value, component)
             case Ran(value):
                 return self._value(call, value)
@@ -253,13 +254,17 @@ class Turn:
 
     def _value(self, call: ToolCall, value: Any) -> Draft:
         named = {"call_id": call.id, "name": call.name}
-        if self.assignment.agent.tools[call.name].shows == "result":
+        if self._shows(call, "result"):
             return Draft(events.TOOL_RESULT, {**named, "output": value})
         return Draft(events.TOOL_RESULT, named, {"output": value})
+
+    def _shows(self, call: ToolCall, *what: str) -> bool:
+        return self.assignment.agent.tools[call.name].shows in what
 
     def _component(self, call: ToolCall, data: Any, component: UIResult) -> Draft:
         try:
             rendered = self.assignment.render(component)
+            strict_json.encode([rendered.html, rendered.hydrate])
         except Exception as error:
             logger.error("litro turn %s: component failed", self.live.turn_id, exc_info=error)
             return _refused(
@@ -271,6 +276,8 @@ class Turn:
         return Draft(events.UI, payload)
 
     def _progress(self, call: ToolCall, value: Any) -> None:
+        if not self._shows(call, "result", "call"):
+            return
         self._write(Draft(events.TOOL_PROGRESS, {"call_id": call.id, "name": call.name, "value": value}))
 
     def _write(self, *drafts: Draft) -> None:
@@ -301,19 +308,21 @@ class Turn:
                 self.history.feed(entry)
             if self.history.open_turn != self.live.turn_id:
                 return
-            results = [_refused(call, _LOG_FAILED) for call in _open_calls(self.history)]
             self._write(
-                *results, _error("internal", "the session log could not be written"), self._turn_end("failed")
+                *self._unanswered(_LOG_FAILED),
+                _error("internal", _LOG_FAILED.message),
+                self._turn_end("failed"),
             )
         except StoreError as error:
             logger.error("litro turn %s: ends without turn-end: %s", self.live.turn_id, error)
 
+    def _unanswered(self, refused: Refused) -> list[Draft]:
+        """Return a result for each call that has none."""
+        return [_refused(ToolCall(call.call_id, call.name), refused) for call in self.history.open_calls]
 
+
+_TURN_FAILED = Refused("failed", "no result: the turn failed")
 _LOG_FAILED = Refused("failed", "the session log could not be written")
-
-
-def _open_calls(history: History) -> list[ToolCall]:
-    return [ToolCall(call.call_id, call.name) for call in history.open_calls]
 
 
 def _error(code: str, message: str, *, retryable: bool = False) -> Draft:

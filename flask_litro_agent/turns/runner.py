@@ -77,7 +77,12 @@ class Runner:
             turn = self._begin(key, text, assignment)
         finally:
             self._admitted(actor_id)
-        (spawn or _in_thread)(lambda: self._run(turn))
+        try:
+            self._watcher.add(turn.live, turn.writer)
+            (spawn or _in_thread)(lambda: self._run(turn))
+        except RuntimeError as error:
+            self._give_up(turn)
+            raise Overloaded("no thread is left for a turn here: ask again in a moment") from error
         return turn.live
 
     def stop(self, key: SessionKey, turn_id: str) -> bool:
@@ -127,7 +132,8 @@ class Runner:
         lease = self.seize(key)
         try:
             self._store.delete(key, lease)
-            self._histories.pop(key, None)
+            with self._lock:
+                self._histories.pop(key, None)
         finally:
             self._store.release(lease)
 
@@ -193,7 +199,6 @@ class Runner:
         for entry in writer.write(start, asked):
             history.feed(entry)
         self._live[key] = live
-        self._watcher.add(live, writer)
         return Turn(assignment, live, writer, history)
 
     def _acquire(self, key: SessionKey, turn_id: str | None, *, wait: float, patient: bool) -> Lease:
@@ -202,13 +207,12 @@ class Runner:
         while True:
             try:
                 lease = self._store.acquire(key, self._ttl, turn_id)
+                running = None if lease else self._running(key)
             except SessionDeleted:
                 raise NotFound(_NO_SESSION) from None
             if lease is not None:
                 return lease
-            holder = self._store.holder(key)
-            running = holder.turn_id if holder else None
-            if time.monotonic() >= until or (running and not patient and not self._has_ended(key)):
+            if time.monotonic() >= until or (running and not patient):
                 raise SessionBusy(running)
             time.sleep(_POLL)
 
@@ -221,9 +225,12 @@ class Runner:
             raise NotFound(_NO_SESSION)
         return last
 
-    def _has_ended(self, key: SessionKey) -> bool:
-        """Whether the log's last word is a turn-end: then its writer is just giving the lease back."""
-        return self.last_kind(key) == events.TURN_END
+    def _running(self, key: SessionKey) -> str | None:
+        """Return the turn that goes on; one whose turn-end is in the log is just giving the lease back."""
+        holder = self._store.holder(key)
+        if holder is None or self.last_kind(key) == events.TURN_END:
+            return None
+        return holder.turn_id if self._store.holder(key) == holder else None
 
     def last_kind(self, key: SessionKey) -> str | None:
         """Return the kind of the log's last event; None for an empty log."""
@@ -237,6 +244,15 @@ class Runner:
             turn.run()
         except Exception:
             logger.exception("litro turn %s: ended by an error of its own", turn.live.turn_id)
+        finally:
+            self._ended(turn)
+
+    def _give_up(self, turn: Turn) -> None:
+        """Close a turn whose thread could not be started."""
+        try:
+            self._close_open_turn(turn.history, turn.writer)
+        except StoreError as error:
+            logger.warning("litro turn %s: ends without turn-end: %s", turn.live.turn_id, error)
         finally:
             self._ended(turn)
 

@@ -46,9 +46,9 @@ class Tail:
         """Yield whole lines, as many at once as are there; a blank line where there is silence."""
         self._spoke = time.monotonic()
         end = self._spoke + self.longest
-        if self.until is None and self.store.last_seq(self.key) <= self.after:
-            yield HEARTBEAT  # the headers go out now, not with the first event
         try:
+            if self.until is None and self.store.last_seq(self.key) <= self.after:
+                yield HEARTBEAT  # the headers go out now, not with the first event
             while not self._done:
                 wait = min(
                     _LOOK_SECONDS, end - time.monotonic(), self._spoke + self.heartbeat - time.monotonic()
@@ -74,16 +74,23 @@ class Tail:
     def _from_live(self, live: LiveTurn, wait: float) -> Iterator[bytes]:
         batch = live.take(self.after, wait)
         if batch.behind:
-            yield from self._stored()
+            yield from self._missed(live, wait)
             return
         if batch.lines:
             self.after = batch.last
             yield batch.lines
         if batch.ended:
-            yield from self._stored()  # what a failed write left standing, if anything
+            if not live.finished:
+                yield from self._stored()  # what a failed write left standing, if anything
             self._done = self.turn_from is not None
             if not self._done:
                 live.wait_closed(_LOOK_SECONDS)
+
+    def _missed(self, live: LiveTurn, wait: float) -> Iterator[bytes]:
+        before = self.after
+        yield from self._stored()
+        if self.after == before:  # a damaged log does not have it either
+            live.wait_closed(wait)
 
     def _from_store(self, wait: float) -> Iterator[bytes]:
         silent = True

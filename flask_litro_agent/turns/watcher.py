@@ -40,13 +40,18 @@ class Watcher:
         self._running = False
 
     def add(self, live: LiveTurn, writer: SessionWriter) -> None:
-        """Watch this turn until ``remove``."""
+        """Watch this turn until ``remove``; RuntimeError when the process cannot have another thread."""
         with self._lock:
             self._turns[live.turn_id] = _Watched(live, writer, time.monotonic() + self._renew_every)
             if self._running:
                 return
             self._running = True
-        threading.Thread(target=self._run, daemon=True, name="litro-watcher").start()
+        try:
+            threading.Thread(target=self._run, daemon=True, name="litro-watcher").start()
+        except RuntimeError:
+            with self._lock:
+                self._running = False
+            raise
 
     def remove(self, live: LiveTurn) -> None:
         with self._lock:
