@@ -173,6 +173,11 @@ def test_an_error_payload_of_any_shape_ends_the_answer(payload: Any, code: str, 
     assert (events[-1].code, events[-1].retryable) == (code, retryable)
 
 
+@pytest.mark.parametrize("note", [{"status": "queued", "message": "in line"}, {"code": 0, "message": "ok"}])
+def test_a_note_about_progress_is_no_error(note: Any) -> None:
+    assert answered(data(note), chunk({"content": "hi"}, "stop"), DONE)[-1] == Done("stop")
+
+
 def test_an_error_event_with_plain_text_ends_the_answer() -> None:
     events = answered(b"event: error\ndata: upstream timed out\n\n")
     assert isinstance(events[-1], ProviderError)

@@ -7,10 +7,11 @@ at most 300 characters long; a page of HTML is not passed on at all.
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from typing import Any
@@ -78,6 +79,9 @@ _WORDS = {
     "bad_request": (r"invalid_request|bad_?request|validation_?error|invalid_argument|unprocessable",),
 }
 _BY_WORDS = tuple((code, re.compile("|".join(words))) for code, words in _WORDS.items())
+_CODES = ("code", "type", "status", "error_code")
+_MEMBERS = ("error", "message", "detail", "msg", "error_msg", "error_message", "errors", "innererror")
+_MOST_ITEMS = 12
 _KEY = re.compile(r"\b(?:sk|pk|rk|xai|gsk|key|api)[-_][A-Za-z0-9_*.…-]{6,}|\b[Bb]earer\s+\S+")
 _REQUEST_ID = re.compile(r"[\w.:-]{1,80}")
 
@@ -104,13 +108,12 @@ def complaint(payload: Any) -> Any | None:
         return None
     if payload.get("error"):
         return payload
-    is_error = payload.get("type") == "error" or payload.get("object") == "error"
-    has_answer = any(payload.get(name) for name in ("choices", "content", "usage", "delta", "message_id"))
-    says_why = isinstance(payload.get("message") or payload.get("error_msg"), str)
-    coded = any(name in payload for name in ("code", "error_code", "status", "error_msg"))
-    if is_error or (not has_answer and (payload.get("detail") or (says_why and coded))):
+    if payload.get("type") == "error" or payload.get("object") == "error":
         return payload
-    return None
+    if any(payload.get(name) for name in ("choices", "content", "usage", "delta")):
+        return None
+    says_why = isinstance(payload.get("message") or payload.get("error_msg"), str)
+    return payload if payload.get("detail") or (says_why and _is_coded(payload)) else None
 
 
 def refusal(
@@ -146,36 +149,32 @@ def _payload(body: bytes) -> Any:
 
 
 def _said(payload: Any) -> _Said:
-    """Read every shape of an error: nested objects, strings, lists of faults."""
-    sentence, codes, status = "", [], None
-    queue, depth = [payload], 0
-    while queue and depth < 12:
-        depth += 1
-        item = queue.pop(0)
-        if isinstance(item, str):
-            sentence = sentence or item
-        elif isinstance(item, list):
-            queue += item[:4]
-        elif isinstance(item, dict):
-            codes += [
-                str(item.get(name)) for name in ("code", "type", "status", "error_code") if item.get(name)
-            ]
-            status = status or _status(item.get("code")) or _status(item.get("status"))
-            queue = [
-                item[name]
-                for name in (
-                    "error",
-                    "message",
-                    "detail",
-                    "msg",
-                    "error_msg",
-                    "error_message",
-                    "errors",
-                    "innererror",
-                )
-                if item.get(name)
-            ] + queue
+    items = list(itertools.islice(_inward(payload), _MOST_ITEMS))
+    objects = [item for item in items if isinstance(item, dict)]
+    sentence = next((item for item in items if isinstance(item, str)), "")
+    codes = [str(item[name]) for item in objects for name in _CODES if item.get(name)]
+    statuses = [_status(item.get(name)) for item in objects for name in ("code", "status")]
+    status = next((status for status in statuses if status), None)
     return _Said(sentence, f"{' '.join(codes)} {sentence}".lower(), status)
+
+
+def _inward(payload: Any) -> Iterator[Any]:
+    """Yield an error's objects and sentences, from the outside in, the most telling member first."""
+    waiting = [payload]
+    while waiting:
+        item = waiting.pop(0)
+        yield item
+        if isinstance(item, list):
+            waiting += item[:4]
+        elif isinstance(item, dict):
+            waiting = [item[name] for name in _MEMBERS if item.get(name)] + waiting
+
+
+def _is_coded(payload: Mapping[str, Any]) -> bool:
+    """Whether a payload has a code of failure; a progress note has none, or one that says all is well."""
+    if payload.get("error_code") or payload.get("error_msg") or _status(payload.get("status")):
+        return True
+    return str(payload.get("code") or "0").lower() not in ("0", "200", "ok", "success")
 
 
 def _status(value: Any) -> int | None:
