@@ -38,7 +38,8 @@ def register_routes(app: Flask, installed: Installation) -> None:
         static_url_path="/static",
     )
     for rule, name, view, methods in SessionViews(installed).routes():
-        blueprint.add_url_rule(rule, name, _answering(view), methods=methods)
+        # a redirect from agent//id to agent/id would let one id stand for another
+        blueprint.add_url_rule(rule, name, _answering(view), methods=methods, merge_slashes=False)
 
     @blueprint.url_value_preprocessor
     def leave_alone(endpoint: str | None, values: dict[str, Any] | None) -> None:

@@ -67,7 +67,8 @@ def enter_agent(agents: Mapping[str, LoadedAgent], name: str) -> LoadedAgent:
     agent = agents.get(name)
     if agent is None:
         raise NotFound(_NO_AGENT)
-    if agent.access is not None and agent.access() not in (None, True):
+    answer = agent.access() if agent.access is not None else None
+    if answer is not None and answer is not True:
         raise Forbidden("you may not use this agent")
     return agent
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import weakref
 from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -23,7 +24,7 @@ class Slots:
     def __init__(self, *, most: int | None, most_per_actor: int) -> None:
         self._most = most
         self._most_per_actor = most_per_actor
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # a response may be collected, and its slot given back, inside take
         self._open: Counter[str] = Counter()
 
     def take(self, actor_id: str, environ: Mapping[str, Any]) -> Slot:
@@ -54,9 +55,10 @@ class Slot:
         self._kept = False
 
     def keep(self, response: Response) -> Response:
-        """Give the slot back when the server closes this response, however far it was read."""
+        """Give the slot back when this response is closed, however far it was read, or dropped unsent."""
         self._kept = True
         response.call_on_close(self.give_back)
+        weakref.finalize(response, self.give_back).atexit = False
         return response
 
     def give_back(self) -> None:
