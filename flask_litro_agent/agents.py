@@ -91,11 +91,12 @@ class LoadedAgent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoadedAgents:
-    """The agents of one folder, by name; ``notes`` are lines for the start-up report."""
+    """The agents of one folder, by name; ``notes`` are lines for the start-up report, ``faults`` what is wrong."""
 
     agents: Mapping[str, LoadedAgent]
     folder: Path | None = None
     notes: tuple[str, ...] = ()
+    faults: tuple[str, ...] = ()
 
 
 def _faults(agent: Agent) -> Iterator[str]:

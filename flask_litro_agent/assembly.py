@@ -7,21 +7,21 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 from flask import Flask
 
 from flask_litro_agent import report
-from flask_litro_agent.agent_files import find_folder, load_agents, watch_folder
-from flask_litro_agent.agents import LoadedAgent
-from flask_litro_agent.contracts import Provider, SessionStore
+from flask_litro_agent.agent_files import draft_agents, find_folder, watch_folder
+from flask_litro_agent.agents import LoadedAgent, LoadedAgents
+from flask_litro_agent.contracts import Policy, Provider, SessionStore
 from flask_litro_agent.core.gate import Gate
 from flask_litro_agent.errors import ConfigurationError
 from flask_litro_agent.identity import Identity
 from flask_litro_agent.installation import Installation
-from flask_litro_agent.plugins import load_plugins
+from flask_litro_agent.plugins import draft_plugins
 from flask_litro_agent.registry import Registry
 from flask_litro_agent.settings import Settings, draft_settings
 from flask_litro_agent.tools import ToolContext
@@ -45,9 +45,12 @@ class _Faults:
         except ConfigurationError as error:
             self._found += [f"{where}{fault}" for fault in error.faults]
 
+    def add(self, found: Iterable[str]) -> None:
+        self._found += found
+
     def stop_if_any(self) -> None:
         if self._found:
-            raise ConfigurationError(self._found)
+            raise ConfigurationError(dict.fromkeys(self._found))
 
 
 def assemble(
@@ -62,31 +65,20 @@ def assemble(
     faults = _Faults()
     draft = draft_settings(app.config)
     settings = draft.settings
+    registry, found = draft_plugins(app, draft, site_plugins=plugins)
+    faults.add(found)
+    loaded = _agents(app, settings, faults)
+    agents = list(loaded.agents.values())
+    providers = dict(_providers(agents, registry, faults))
+    policies = list(_policies(settings, registry, faults))
+    limits = {agent.name: settings.limits.replace(agent.agent.limits) for agent in agents}
     with faults.collecting():
-        registry = load_plugins(app, draft, site_plugins=plugins)
-    with faults.collecting():
-        folder = find_folder(app, settings.agents)
-        watch_folder(app, folder)
-        loaded = load_agents(folder)
-    faults.stop_if_any()
-
-    providers: dict[str, Provider] = {}
-    for agent in loaded.agents.values():
-        with faults.collecting(f"agent {agent.name}: "):
-            providers[agent.name] = _provider(agent, registry)
-    limits = {agent.name: settings.limits.replace(agent.agent.limits) for agent in loaded.agents.values()}
-    with faults.collecting():
-        gate = Gate(
-            {agent.name: agent.tools for agent in loaded.agents.values()},
-            limits,
-            [registry.policy(name) for name in settings.policies],
-            around=_around(app, tool_context),
-            debug=app.debug,
-        )
+        tools = {agent.name: agent.tools for agent in agents}
+        gate = Gate(tools, limits, policies, around=_around(app, tool_context), debug=app.debug)
     with faults.collecting():
         renderer = registry.renderer(settings.renderer) if settings.renderer else None
     with faults.collecting():
-        store = session_store or registry.session_store(settings.session_store)
+        store = _store(settings, registry, session_store)
     faults.stop_if_any()
 
     return Installation(
@@ -102,14 +94,53 @@ def assemble(
         runner=Runner(store, settings),
         report=report.compose(
             settings=settings,
-            agents=list(loaded.agents.values()),
+            agents=agents,
             providers=providers,
-            folder=str(folder),
+            folder=str(loaded.folder),
+            store=settings.session_store if session_store is None else f"{_kind(store)} (session_store=)",
             registry=registry,
             notes=loaded.notes,
             warnings=list(_warnings(app, settings)),
         ),
     )
+
+
+def _agents(app: Flask, settings: Settings, faults: _Faults) -> LoadedAgents:
+    loaded = LoadedAgents(agents={})
+    with faults.collecting():
+        folder = find_folder(app, settings.agents)
+        watch_folder(app, folder)
+        loaded = draft_agents(folder)
+    faults.add(loaded.faults)
+    return loaded
+
+
+def _providers(
+    agents: Sequence[LoadedAgent], registry: Registry, faults: _Faults
+) -> Iterator[tuple[str, Provider]]:
+    for agent in agents:
+        with faults.collecting(f"agent {agent.name}: "):
+            yield agent.name, _provider(agent, registry)
+
+
+def _policies(settings: Settings, registry: Registry, faults: _Faults) -> Iterator[Policy]:
+    for name in settings.policies:
+        with faults.collecting():
+            yield registry.policy(name)
+
+
+def _store(settings: Settings, registry: Registry, given: object) -> SessionStore:
+    if given is None:
+        return registry.session_store(settings.session_store)
+    if isinstance(given, type) or not isinstance(given, SessionStore):
+        raise ConfigurationError(
+            f"session_store= takes a session store (contracts.SessionStore), not {_kind(given)}"
+        )
+    return given
+
+
+def _kind(value: object) -> str:
+    return f"the class {value.__name__}" if isinstance(value, type) else type(value).__name__
 
 
 def _provider(agent: LoadedAgent, registry: Registry) -> Provider:
@@ -142,9 +173,9 @@ def _around(
 
 def _warnings(app: Flask, settings: Settings) -> Iterator[str]:
     if not app.secret_key:
-        yield "no SECRET_KEY is set: somebody without an account cannot be told apart and is refused"
+        yield report.NO_SECRET_KEY
     if settings.hosts is None and not app.config.get("TRUSTED_HOSTS") and not app.debug:
-        yield "LITRO_HOSTS is not set: list this site's hosts, so that a rebound name cannot reach the agents"
+        yield report.NO_HOSTS
     if not settings.policies:
         yield "LITRO_POLICIES is empty: no policy allows a call, so every tool is forbidden"
     if _psycopg_blocks():

@@ -9,14 +9,15 @@ from typing import Any
 
 import click
 from flask import current_app
-from flask.cli import AppGroup
+from flask.cli import AppGroup, with_appcontext
 
-from flask_litro_agent import terminal
+from flask_litro_agent import strict_json, terminal
 from flask_litro_agent.agents import LoadedAgent
 from flask_litro_agent.contracts import Actor, SessionKey
 from flask_litro_agent.doctor import examine
-from flask_litro_agent.errors import AgentError, LitroError, SessionDeleted
+from flask_litro_agent.errors import LitroError, SessionDeleted
 from flask_litro_agent.installation import EXTENSION, Installation
+from flask_litro_agent.web.guards import check_session_id
 
 __all__ = ["litro_commands"]
 
@@ -29,10 +30,20 @@ owner = click.option(
 
 def litro_commands() -> click.Group:
     """Return the command group that ``init_app`` adds to the app's ``flask`` command."""
-    group = AppGroup("litro", help="This site's agents.")
+    group = _Commands("litro", help="This site's agents.")
     for command in (chat, agents, tools, sessions, replay, report, doctor):
         group.add_command(command)
     return group
+
+
+class _Commands(AppGroup):
+    """Runs a command; what goes wrong is one sentence and exit 1."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except LitroError as error:
+            raise click.ClickException(str(error)) from None
 
 
 @click.command()
@@ -40,24 +51,27 @@ def litro_commands() -> click.Group:
 @click.argument("text", required=False)
 @click.option("--session", "session_id", help="Go on with this session; default: a new one.")
 @click.option("--as", "actor_id", help="Talk as this actor; default: a visitor without permissions.")
+@with_appcontext
 def chat(agent: str, text: str | None, session_id: str | None, actor_id: str | None) -> None:
     """Talk to AGENT. With TEXT say just that, and exit 0 when the turn finished, else 1."""
     installed = _installed()
     loaded = _agent(installed, agent)
     actor = _actor(installed, actor_id)
-    key = SessionKey(agent, actor.id, session_id or secrets.token_hex(8))
+    session = secrets.token_hex(8) if session_id is None else check_session_id(session_id)
+    key = SessionKey(agent, actor.id, session)
     if text is not None:
-        raise SystemExit(0 if _say(installed, key, actor, text) == "finished" else 1)
+        raise SystemExit(0 if terminal.say(installed, key, actor, _checked(text)) == "finished" else 1)
     click.secho(
-        f"{loaded.title} · {installed.providers[agent].model} · session {key.session} · Ctrl-D ends", dim=True
+        f"{loaded.title} · {installed.providers[agent].model} · session {session} · Ctrl-D ends", dim=True
     )
     while (line := _read_line()) is not None:
         if line.strip():
-            _say(installed, key, actor, line)
+            terminal.say(installed, key, actor, _checked(line))
 
 
 @click.command()
 @as_json
+@with_appcontext
 def agents(as_json: bool) -> None:
     """List the agents."""
     installed = _installed()
@@ -77,6 +91,7 @@ def agents(as_json: bool) -> None:
 @click.command()
 @click.argument("agent", required=False)
 @as_json
+@with_appcontext
 def tools(agent: str | None, as_json: bool) -> None:
     """List the tools of AGENT, or of all agents."""
     installed = _installed()
@@ -99,6 +114,7 @@ def tools(agent: str | None, as_json: bool) -> None:
 @owner
 @click.option("--agent", help="Only sessions with this agent.")
 @as_json
+@with_appcontext
 def sessions(owner: str, agent: str | None, as_json: bool) -> None:
     """List the sessions of one owner, newest first."""
     store = _installed().store
@@ -123,6 +139,7 @@ def sessions(owner: str, agent: str | None, as_json: bool) -> None:
 @click.argument("agent")
 @click.argument("session_id")
 @owner
+@with_appcontext
 def replay(agent: str, session_id: str, owner: str) -> None:
     """Print a session's events as they are stored, one line each (NDJSON)."""
     key = SessionKey(agent, owner, session_id)
@@ -139,6 +156,7 @@ def replay(agent: str, session_id: str, owner: str) -> None:
 
 @click.command()
 @as_json
+@with_appcontext
 def report(as_json: bool) -> None:
     """Print the start-up report."""
     found = _installed().report
@@ -150,6 +168,7 @@ def report(as_json: bool) -> None:
 
 @click.command()
 @as_json
+@with_appcontext
 def doctor(as_json: bool) -> None:
     """Check what would go wrong in production; exit 1 when something is unsafe."""
     findings = list(examine(current_app, _installed()))
@@ -184,13 +203,15 @@ def _actor(installed: Installation, actor_id: str | None) -> Actor:
     return actor
 
 
-def _say(installed: Installation, key: SessionKey, actor: Actor, text: str) -> str:
+def _checked(text: str) -> str:
+    """Return the text if a log can hold it: the terminal is a door like HTTP."""
+    if not text.strip():
+        raise click.ClickException("the text is empty")
     try:
-        return terminal.say(installed, key, actor, text)
-    except AgentError as error:
-        raise click.ClickException(error.message) from None
-    except LitroError as error:
-        raise click.ClickException(str(error)) from None
+        strict_json.encode(text)
+    except UnicodeEncodeError:
+        raise click.ClickException("the text is not UTF-8") from None
+    return text
 
 
 def _read_line() -> str | None:
@@ -199,7 +220,10 @@ def _read_line() -> str | None:
     except EOFError:
         return None
     except KeyboardInterrupt:
+        click.echo()
         return ""
+    except UnicodeDecodeError:
+        raise click.ClickException("the text is not UTF-8") from None
 
 
 def _print(rows: list[dict[str, Any]], as_json: bool, line: str) -> None:

@@ -16,6 +16,7 @@ from flask_litro_agent.contracts import Entry, SessionKey
 from flask_litro_agent.errors import LitroError
 from flask_litro_agent.events import MESSAGE, encode
 from flask_litro_agent.installation import Installation
+from flask_litro_agent.report import NO_HOSTS, NO_SECRET_KEY
 
 __all__ = ["Finding", "examine"]
 
@@ -40,12 +41,13 @@ def examine(app: Flask, installed: Installation) -> Iterator[Finding]:
     yield _disk(app)
     yield _durability(installed)
     yield _server()
-    yield from (Finding("warn", warning) for warning in installed.report.warnings)
+    said = (NO_SECRET_KEY, NO_HOSTS)
+    yield from (Finding("warn", warning) for warning in installed.report.warnings if warning not in said)
 
 
 def _secret(app: Flask) -> Finding:
     if not app.secret_key:
-        return Finding("fail", "SECRET_KEY is not set: visitors cannot be told apart")
+        return Finding("fail", NO_SECRET_KEY)
     if len(app.secret_key) < _LEAST_SECRET:
         return Finding(
             "fail",
@@ -63,12 +65,12 @@ def _debug(app: Flask) -> Finding:
 def _hosts(app: Flask, installed: Installation) -> Finding:
     if installed.settings.hosts or app.config.get("TRUSTED_HOSTS"):
         return Finding("ok", "the site's hosts are listed")
-    return Finding("warn", "LITRO_HOSTS is not set: a rebound host name can reach the agents")
+    return Finding("warn", NO_HOSTS)
 
 
 def _store(installed: Installation) -> Finding:
     """Write, read and delete a session, as a turn would."""
-    name = installed.settings.session_store
+    name = type(installed.store).__name__
     key = SessionKey("doctor", "visitor:doctor----------------", "doctor-" + secrets.token_hex(4))
     try:
         lease = installed.store.acquire(key, 5.0)

@@ -21,6 +21,7 @@ from flask_litro_agent.core.gate import AgentGate
 from flask_litro_agent.errors import ConfigurationError
 from flask_litro_agent.identity import ActorLoader, Identity, RequestLoader
 from flask_litro_agent.installation import EXTENSION, Installation
+from flask_litro_agent.report import Report
 from flask_litro_agent.turns.handover import hand_over
 from flask_litro_agent.turns.runner import Runner
 from flask_litro_agent.web.blueprint import register_routes
@@ -64,6 +65,10 @@ class LitroAgent:
         plugins: Sequence[object] = (),
         session_store: SessionStore | None = None,
     ) -> None:
+        if isinstance(identity, type):
+            raise ConfigurationError(
+                f"identity= takes an object with both loaders: write {identity.__name__}(...), not the class"
+            )
         self._request_loader: RequestLoader | None = identity.request_loader if identity else None
         self._actor_loader: ActorLoader | None = identity.actor_loader if identity else None
         self._tool_context: ToolContextFunction | None = None
@@ -131,7 +136,7 @@ class LitroAgent:
         register_routes(app, installed)
         app.cli.add_command(litro_commands())
         _drain_at_exit(installed.runner)
-        logger.info("%s", installed.report)
+        logger.log(_level(installed.report), "%s", installed.report)
 
     def _before_init(self, loader: str) -> None:
         if self._initialised:
@@ -146,6 +151,11 @@ def _installed() -> Installation:
     if not isinstance(installed, Installation):
         raise ConfigurationError(f"the app {current_app.name!r} has no LitroAgent: call init_app")
     return installed
+
+
+def _level(report: Report) -> int:
+    # a process that configured no logging shows warnings alone
+    return logging.WARNING if report.warnings else logging.INFO
 
 
 def _drain_at_exit(runner: Runner) -> None:

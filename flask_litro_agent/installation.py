@@ -73,12 +73,15 @@ class Installation:
         return self.runner.start(key, text, assignment, spawn=spawn)
 
     def render(self, component: UIResult) -> Rendered:
-        """Return a component as html; ConfigurationError when the app has no renderer."""
+        """Return a component as html; ConfigurationError when the app has no renderer, TypeError for what is none."""
         if self.renderer is None:
             raise ConfigurationError(
                 f"the component {component.component!r} needs a renderer: name an installed one in LITRO_RENDERER"
             )
-        return self.renderer.render(component.component, component.props)
+        rendered = self.renderer.render(component.component, component.props)
+        if not (isinstance(rendered, Rendered) and isinstance(rendered.html, str)):
+            raise TypeError(f"{type(self.renderer).__name__} must return Rendered(html, hydrate)")
+        return rendered
 
 
 def tool_specs(tools: Mapping[str, Tool]) -> tuple[ToolSpec, ...]:

@@ -29,7 +29,7 @@ from flask_litro_agent.registry import KINDS, Factory, Kind, PluginInfo, Registr
 from flask_litro_agent.sessions import plugin as session_stores
 from flask_litro_agent.settings import Draft, Settings, did_you_mean
 
-__all__ = ["BUILT_IN", "load_plugins"]
+__all__ = ["BUILT_IN", "draft_plugins", "load_plugins"]
 
 #: The plugins that the package itself brings.
 BUILT_IN: tuple[object, ...] = (providers, session_stores, policies)
@@ -74,6 +74,16 @@ def load_plugins(
     The hooks get ``draft.settings``. A ``LITRO_*`` key that is neither ours nor taken by a factory is a fault, and
     so is a store, renderer or policy that the settings choose and nobody registers.
     """
+    registry, faults = draft_plugins(app, draft, site_plugins=site_plugins, built_in=built_in)
+    if faults:
+        raise ConfigurationError(faults)
+    return registry
+
+
+def draft_plugins(
+    app: Flask, draft: Draft, *, site_plugins: Iterable[object] = (), built_in: Iterable[object] = BUILT_IN
+) -> tuple[Registry, Sequence[str]]:
+    """Return what can stand of what the app's plugins register, and every fault, the draft's included."""
     faults = list(draft.faults)
     plugins = [
         *(_own(module, "built-in") for module in built_in),
@@ -85,9 +95,7 @@ def load_plugins(
     factories = plugin_settings.bind(_unique(offers, faults), draft.strangers, faults)
     registry = _registry(factories, plugins)
     faults += _unknown_choices(registry, draft.settings)
-    if faults:
-        raise ConfigurationError(sorted(set(faults)))
-    return registry
+    return registry, sorted(set(faults))
 
 
 def _own(module: object, source: Source) -> _Plugin:

@@ -10,7 +10,10 @@ from flask_litro_agent.contracts import Provider
 from flask_litro_agent.registry import PluginInfo, Registry
 from flask_litro_agent.settings import Settings
 
-__all__ = ["Report", "compose"]
+__all__ = ["NO_HOSTS", "NO_SECRET_KEY", "Report", "compose"]
+
+NO_SECRET_KEY = "SECRET_KEY is not set: somebody without an account cannot be told apart and is refused"
+NO_HOSTS = "LITRO_HOSTS is not set: list this site's hosts, so that a rebound name cannot reach the agents"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +40,7 @@ def compose(
     agents: Sequence[LoadedAgent],
     providers: dict[str, Provider],
     folder: str,
+    store: str,
     registry: Registry,
     notes: Sequence[str],
     warnings: Sequence[str],
@@ -49,7 +53,7 @@ def compose(
         ),
         ("folder", [folder]),
         ("tools", [line for agent in agents for line in _tool_lines(agent)] or ["none"]),
-        ("store", [settings.session_store]),
+        ("store", [store]),
         ("policies", [", ".join(settings.policies) or "none: every call is forbidden"]),
         ("renderer", [settings.renderer or "none"]),
         ("plugins", [_plugin_line(plugin) for plugin in registry.plugins] or ["none"]),

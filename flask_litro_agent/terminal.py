@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import threading
+import unicodedata
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -25,32 +27,30 @@ _LONGEST_SHOWN = 200
 def say(installed: Installation, key: SessionKey, actor: Actor, text: str) -> str:
     """Run a turn and show it as it comes; return how it ended. Ctrl-C stops the turn, not the program."""
     turn = installed.start(key, text, actor=actor, origin="terminal")
-    printer = _Printer()
-    reason = "interrupted"
-    reading = _events(installed, key, turn)
+    printer = _Printer(after=turn.first_seq - 1)
     while True:
         try:
-            event = next(reading, None)
+            return _show(installed, turn, printer)
         except KeyboardInterrupt:
             turn.end("stopped")
-            reading = _events(installed, key, turn, after=printer.seq)
-            continue
-        if event is None:
-            return reason
+
+
+def _show(installed: Installation, turn: LiveTurn, printer: _Printer) -> str:
+    """Show what the printer has not shown yet, to the turn's end."""
+    for event in _events(installed, turn, after=printer.seq):
         printer.show(event)
         if event.kind == events.TURN_END:
-            reason = str(event.payload["reason"])
+            return str(event.payload["reason"])
+    return "interrupted"
 
 
-def _events(
-    installed: Installation, key: SessionKey, turn: LiveTurn, after: int | None = None
-) -> Iterator[Event]:
+def _events(installed: Installation, turn: LiveTurn, *, after: int) -> Iterator[Event]:
     tail = Tail(
         store=installed.store,
-        key=key,
+        key=turn.key,
         live=installed.runner.live,
         gone=lambda: False,
-        after=turn.first_seq - 1 if after is None else after,
+        after=after,
         turn_from=turn.first_seq,
         longest=threading.TIMEOUT_MAX,
         heartbeat=threading.TIMEOUT_MAX,
@@ -60,20 +60,23 @@ def _events(
 
 
 class _Printer:
-    """Shows events one after another; text flows, everything else has its own line."""
+    """Shows events one after another; text flows, everything else has its own line. ``seq`` is the last one shown."""
 
-    def __init__(self) -> None:
-        self.seq = 0
-        self._in_line = False
+    def __init__(self, *, after: int) -> None:
+        self.seq = after
+        self._flowing: str | None = None
 
     def show(self, event: Event) -> None:
+        self._print(event)
         self.seq = event.seq
+
+    def _print(self, event: Event) -> None:
         payload = event.payload
         match event.kind:
             case events.TEXT_DELTA:
-                self._flow(payload["text"])
+                self._flow(event.kind, payload["text"])
             case events.REASONING_DELTA:
-                self._flow(payload["text"], dim=True)
+                self._flow(event.kind, payload["text"], dim=True)
             case events.TOOL_CALL:
                 self._line(
                     f"→ {payload['name']} {_short(payload.get('input', payload.get('raw')))}", fg="cyan"
@@ -94,28 +97,36 @@ class _Printer:
             self._line(f"← {_short(payload.get('output', payload.get('data')))}", dim=True)
 
     def _end(self, payload: Mapping[str, Any]) -> None:
-        if payload["reason"] != "finished":
+        if payload["reason"] == "finished":
+            self._break_line()
+        else:
             self._line(f"the turn ended: {payload['reason']}", fg="yellow")
-        elif self._in_line:
-            self._flow("\n")
-        self._in_line = False
 
-    def _flow(self, text: str, **style: Any) -> None:
+    def _flow(self, kind: str, text: str, **style: Any) -> None:
+        if self._flowing != kind:
+            self._break_line()
         click.secho(_plain(text), nl=False, **style)
-        self._in_line = not text.endswith("\n")
+        self._flowing = None if text.endswith("\n") else kind
 
     def _line(self, text: str, **style: Any) -> None:
-        if self._in_line:
-            click.echo()
-        self._in_line = False
+        self._break_line()
         click.secho(_plain(text), **style)
+
+    def _break_line(self) -> None:
+        if self._flowing:
+            click.echo()
+        self._flowing = None
 
 
 def _short(value: object) -> str:
-    text = str(value)
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     return text if len(text) <= _LONGEST_SHOWN else text[: _LONGEST_SHOWN - 1] + "…"
 
 
 def _plain(text: str) -> str:
     """Return the text without control characters, which a terminal would obey."""
-    return "".join(character for character in text if character.isprintable() or character in "\n\t")
+    return "".join(character for character in text if _is_shown(character))
+
+
+def _is_shown(character: str) -> bool:
+    return character.isprintable() or character in "\n\t" or unicodedata.category(character) == "Zs"

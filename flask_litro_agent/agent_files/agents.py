@@ -22,19 +22,30 @@ from flask_litro_agent.agents import NAME, Agent, LoadedAgent, LoadedAgents
 from flask_litro_agent.errors import ConfigurationError
 from flask_litro_agent.instructions import InstructionsFile
 
-__all__ = ["load_agents"]
+__all__ = ["draft_agents", "load_agents"]
 
 
 def load_agents(folder: Path) -> LoadedAgents:
     """Load every agent of a folder, from scratch; ConfigurationError has every fault of every agent."""
+    loaded = draft_agents(folder)
+    if loaded.faults:
+        raise ConfigurationError(loaded.faults)
+    return loaded
+
+
+def draft_agents(folder: Path) -> LoadedAgents:
+    """Load what can be loaded, from scratch; ``faults`` says what is wrong with the rest."""
     agents = AgentsFolder(folder)
     loaded = [agent for path in _agent_folders(agents) if (agent := _load_agent(agents, path))]
     if not loaded and not agents.faults:
         agents.fault(agents.path, f"holds no agent; write {agents.path.name}/<name>/agent.py")
-    if agents.faults:
-        raise ConfigurationError(dict.fromkeys(agents.faults))
     by_name = MappingProxyType({agent.name: agent for agent in loaded})
-    return LoadedAgents(agents=by_name, folder=agents.path, notes=tuple(agents.notes))
+    return LoadedAgents(
+        agents=by_name,
+        folder=agents.path,
+        notes=tuple(agents.notes),
+        faults=tuple(dict.fromkeys(agents.faults)),
+    )
 
 
 def _agent_folders(agents: AgentsFolder) -> Iterator[Path]:

@@ -96,12 +96,12 @@ class AgentClient:
         agent: str,
         *,
         actor: Actor = VISITOR,
-        script: Iterable[Step] | None = None,
+        script: Step | Iterable[Step] | None = None,
         session_id: str | None = None,
         store: SessionStore | None = None,
     ) -> None:
         installed = _installed(app, agent)
-        self.store: SessionStore = store or FileStore(self._temporary_folder(), fsync="never")
+        self.store = FileStore(self._temporary_folder(), fsync="never") if store is None else store
         runner = Runner(self.store, installed.settings)
         self._installed = dataclasses.replace(installed, store=self.store, runner=runner)
         self._gate = installed.gate.within(inline)
@@ -148,27 +148,27 @@ def _here(work: Callable[[], None]) -> None:
     work()
 
 
-def _provider(script: Iterable[Step]) -> Provider:
-    steps = iter(script)
-    asked = 0
+def _provider(script: Step | Iterable[Step]) -> Provider:
+    steps = iter([script] if _is_one(script) else script)
+    given = 0
 
     def answer(request: ChatRequest, turn: int) -> Iterator[Any]:
-        nonlocal asked
-        asked += 1
-        try:
-            step = next(steps)
-        except StopIteration:
-            yield ProviderError(
-                "configuration", f"the script has {asked - 1} steps, and the model was asked again"
-            )
+        nonlocal given
+        for step in steps:
+            given += 1
+            yield from _lines(step)
             return
-        yield from _lines(step)
+        yield ProviderError("configuration", f"the script has ended: it held {given} of the model's answers")
 
     return scripted(answer, model="script")
 
 
+def _is_one(step: Step) -> bool:
+    return isinstance(step, str) or not isinstance(step, Iterable)
+
+
 def _lines(step: Step) -> Iterator[Any]:
-    if isinstance(step, str) or not isinstance(step, Iterable):
+    if _is_one(step):
         yield step
         return
     for line in step:

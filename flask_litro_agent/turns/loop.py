@@ -28,7 +28,7 @@ from flask_litro_agent.contracts import (
     ToolSpec,
 )
 from flask_litro_agent.core.gate import CallSite, Gate, Ran, Refused
-from flask_litro_agent.errors import LeaseLost, StoreError
+from flask_litro_agent.errors import ConfigurationError, LeaseLost, StoreError
 from flask_litro_agent.settings import Limits
 from flask_litro_agent.tools import UIResult
 from flask_litro_agent.turns.answer import Answer
@@ -265,6 +265,8 @@ class Turn:
         try:
             rendered = self.assignment.render(component)
             strict_json.encode([rendered.html, rendered.hydrate])
+        except ConfigurationError as error:
+            return _refused(call, Refused("failed", str(error)))
         except Exception as error:
             logger.error("litro turn %s: component failed", self.live.turn_id, exc_info=error)
             return _refused(
