@@ -19,7 +19,7 @@ from flask_litro_agent.agents import Agent, LoadedAgent
 from flask_litro_agent.contracts import Actor, Rendered, SessionKey
 from flask_litro_agent.core.gate import Gate
 from flask_litro_agent.installation import tool_specs
-from flask_litro_agent.policies.permissions import PermissionsPolicy
+from flask_litro_agent.policies.permissions import Permissions
 from flask_litro_agent.sessions.file import FileStore
 from flask_litro_agent.settings import Settings
 from flask_litro_agent.turns.loop import Assignment
@@ -55,7 +55,7 @@ class Bench:
         self.puppet = provider or Puppet()
         self.tools = {**desk_tools(), **{tool.name: tool for tool in tools}}
         self.limits = dataclasses.replace(self.settings.limits, **(limits or {}))
-        policies = [PermissionsPolicy()] if policies is None else policies
+        policies = [Permissions()] if policies is None else policies
         self.gate = Gate(
             {"desk": self.tools},
             {"desk": self.limits},

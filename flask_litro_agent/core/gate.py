@@ -136,8 +136,8 @@ class Gate:
         there_is = ", ".join(self._tools.get(agent, {})) or "none"
         return Refused("unknown_tool", f"no tool named {str(name)[:80]!r}; there is: {there_is}")
 
-    def _allowed(self, actor: object, tool: Tool, arguments: dict[str, Any] | None) -> bool:
-        if not isinstance(actor, Actor):
+    def _allowed(self, actor: Actor, tool: Tool, arguments: dict[str, Any] | None) -> bool:
+        if not issubclass(type(actor), Actor):  # isinstance believes what an object says of its class
             return False
         effects = {_ask(policy, actor, tool, arguments) for policy in self._policies}
         return "allow" in effects and "deny" not in effects
@@ -190,7 +190,8 @@ class Gate:
                 return told
         error_id = secrets.token_hex(4)
         logger.error("litro gate: tool %s failed, error %s", tool.name, error_id, exc_info=error)
-        return Refused("failed", f"{tool.name} failed (error {error_id}){_detail(error) if self._debug else ''}")
+        detail = _detail(error) if self._debug else ""
+        return Refused("failed", f"{tool.name} failed (error {error_id}){detail}")
 
 
 class AgentGate:
