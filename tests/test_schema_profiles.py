@@ -75,6 +75,11 @@ def test_strict_uses_only_published_keywords() -> None:
         assert "(?!" not in node.get("pattern", "")
 
 
+def test_every_strict_schema_has_a_type() -> None:
+    for node in schemas_in(strict_order()):
+        assert node.keys() & {"type", "anyOf", "$ref"}
+
+
 def test_the_walk_notices_a_keyword_that_is_not_published() -> None:
     plain = json_schema(Order()).document
 

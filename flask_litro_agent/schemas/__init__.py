@@ -6,8 +6,8 @@
     canonicalise(schema, raw)      the one form of arguments that is shown, compared and run
     write_schema_faults(schema)    why a schema has no such form
 
-The rule that must not be broken: a document accepts nothing that its schema's ``load`` rejects, apart from
-what is listed in its ``losses``.
+The rule that must not be broken: a document accepts nothing that its schema's ``load`` rejects, apart from its
+``losses`` and from two things that JSON leaves open: 1.0 is the number 1, and a number has no largest size.
 """
 
 from flask_litro_agent.schemas.arguments import load_arguments

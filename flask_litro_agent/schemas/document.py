@@ -26,6 +26,7 @@ from flask_litro_agent.schemas.reading import (
     hooked,
     kind_of,
     nested_schema,
+    processors,
     reads_itself,
     slots,
 )
@@ -218,7 +219,7 @@ def _schema_losses(schema: Schema) -> Iterator[str]:
 
 
 def _field_losses(field: fields.Field[Any]) -> Iterator[str]:
-    if field.pre_load:
+    if processors(field, "pre_load"):
         yield "Changed by the tool before it is read."
     if class_name := replaced_reading(field):
         yield f"Read by {class_name} in its own way."

@@ -14,7 +14,7 @@ from marshmallow import fields, missing
 
 from flask_litro_agent.schemas import text_forms
 from flask_litro_agent.schemas.plain import plain, written
-from flask_litro_agent.schemas.statement import Statement
+from flask_litro_agent.schemas.statement import Statement, json_type
 
 __all__ = ["choices", "replaced_reading", "scalar"]
 
@@ -49,14 +49,8 @@ def choices(values: Iterable[Any]) -> dict[str, Any]:
     listed = list(values)
     if not listed:
         return {"not": {}}
-    kinds = {_KINDS.get(type(value), "other") for value in listed if value is not None}
-    if kinds == {"integer", "number"}:
-        kinds = {"number"}
-    only = kinds.pop() if len(kinds) == 1 else "other"
-    return {"enum": listed} if only == "other" else {"type": only, "enum": listed}
-
-
-_KINDS: Final = {str: "string", bool: "boolean", int: "integer", float: "number"}
+    types = list(dict.fromkeys(json_type(value) for value in listed))
+    return {"type": types[0] if len(types) == 1 else types, "enum": listed}
 
 
 def _string(field: fields.String) -> Statement:
@@ -153,7 +147,7 @@ def _time_delta(field: fields.TimeDelta) -> Statement:
 
 
 def _ip(field: fields.IP) -> Statement:
-    return Statement({"type": "string", "anyOf": [{"format": "ipv4"}, {"format": "ipv6"}]})
+    return Statement({"anyOf": [{"type": "string", "format": form} for form in ("ipv4", "ipv6")]})
 
 
 def _ipv4(field: fields.IPv4) -> Statement:
@@ -175,9 +169,10 @@ def _ipv6_interface(field: fields.IPv6Interface) -> Statement:
 
 
 def _ip_interface(field: fields.IPInterface) -> Statement:
-    either = [{"pattern": text_forms.IPV4_INTERFACE}, {"pattern": text_forms.IPV6_INTERFACE}]
+    patterns = (text_forms.IPV4_INTERFACE, text_forms.IPV6_INTERFACE)
+    either = [{"type": "string", "pattern": pattern} for pattern in patterns]
     loss = "Must be an IP address with its prefix length, such as 192.168.0.2/24 or fe80::1/64."
-    return Statement({"type": "string", "anyOf": either}, losses=[loss])
+    return Statement({"anyOf": either}, losses=[loss])
 
 
 def _enum(field: fields.Enum[Any]) -> Statement:
@@ -189,9 +184,10 @@ def _enum(field: fields.Enum[Any]) -> Statement:
 
 def _constant(field: fields.Constant[Any]) -> Statement:
     try:
-        return Statement({"const": plain(field.constant)})
+        constant = plain(field.constant)
     except TypeError:
         return Statement.anything()
+    return Statement({"type": json_type(constant), "const": constant})
 
 
 def _raw(field: fields.Raw) -> Statement:

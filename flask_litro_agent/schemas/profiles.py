@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
-from flask_litro_agent.schemas.statement import nullable
+from flask_litro_agent.schemas.statement import json_type, nullable
 
 __all__ = ["anthropic_profile", "openai_strict"]
 
@@ -132,15 +132,7 @@ def _refuse_open(node: Node) -> None:
         raise _NotStrict
     if "array" in types and not isinstance(node.get("items"), dict):
         raise _NotStrict
-    if node.get("not") == {} or not node.keys() & {
-        "type",
-        "anyOf",
-        "enum",
-        "const",
-        "$ref",
-        "format",
-        "pattern",
-    }:
+    if node.get("not") == {} or not node.keys() & {"type", "anyOf", "$ref"}:
         raise _NotStrict
 
 
@@ -198,7 +190,8 @@ def _split_types(node: Node) -> Node:
 def _branch(kind: str, shared: Node, enum: list[Any] | None) -> Node:
     if kind == "null":
         return {"type": "null"}
-    values = {} if enum is None else {"enum": [value for value in enum if value is not None]}
+    kinds = (kind, "integer") if kind == "number" else (kind,)
+    values = {} if enum is None else {"enum": [value for value in enum if json_type(value) in kinds]}
     return {"type": kind, **shared, **values}
 
 

@@ -24,6 +24,7 @@ __all__ = [
     "hooked",
     "kind_of",
     "nested_schema",
+    "processors",
     "reads_itself",
     "slots",
 ]
@@ -107,6 +108,11 @@ def nested_schema(reader: Nested, path: str) -> Schema:
 def hooked(schema: Schema, tag: str) -> list[tuple[str, dict[str, Any]]]:
     """Return the methods that are decorated with ``pre_load``, ``validates`` and the like, with their options."""
     return [(name, options) for name, _, options in schema._hooks.get(tag, ())]
+
+
+def processors(reader: Field[Any], when: str) -> list[Any]:
+    """Return a field's own ``pre_load`` or ``post_load`` functions; marshmallow has them since 4.3."""
+    return list(getattr(reader, when, ()))
 
 
 def reads_itself(schema: Schema) -> bool:

@@ -9,10 +9,26 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-__all__ = ["NOT_NULL", "Statement", "nullable"]
+__all__ = ["NOT_NULL", "Statement", "json_type", "nullable"]
 
 #: The types of a value that may be anything but null.
 NOT_NULL: Final = ("string", "number", "boolean", "array", "object")
+
+
+_TYPES: Final = {
+    type(None): "null",
+    str: "string",
+    bool: "boolean",
+    int: "integer",
+    float: "number",
+    list: "array",
+    dict: "object",
+}
+
+
+def json_type(value: Any) -> str:
+    """Return the name of a JSON value's type, the narrowest one."""
+    return _TYPES[type(value)]
 
 
 @dataclass(slots=True)

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from marshmallow import INCLUDE, Schema, fields
 
-from flask_litro_agent.schemas.reading import Kind, hooked, kind_of, nested_schema, reads_itself
+from flask_litro_agent.schemas.reading import Kind, hooked, kind_of, nested_schema, processors, reads_itself
 
 __all__ = ["write_schema_faults"]
 
@@ -66,9 +66,8 @@ def _own_faults(field: fields.Field[Any]) -> Iterator[str]:
         yield "load_only: the card could not show it"
     if field.dump_only:
         yield "dump_only: the card would show what the tool does not get"
-    if field.pre_load:
-        yield "pre_load: changes what the card shows"
-    if field.post_load:
-        yield "post_load: changes what the card shows"
+    for when in ("pre_load", "post_load"):
+        if processors(field, when):
+            yield f"{when}: changes what the card shows"
     if isinstance(field, fields.Integer) and field.strict and field.as_string:
         yield "strict and as_string: cannot read what it writes"
