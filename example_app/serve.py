@@ -23,13 +23,15 @@ except ImportError:
 
 __all__ = ["main"]
 
+_THIS_MACHINE = ("127.0.0.1", "localhost")
+
 
 def main(arguments: list[str] | None = None) -> int:
     """Serve the shop until SIGTERM or Ctrl-C; return the exit status."""
     asked = _parser().parse_args(arguments)
     try:
         listener = _listen(asked.host, asked.port)
-        app = create_app()
+        app = create_app(_hosts(asked.host))
         line = _line(app, asked.host, listener.getsockname()[1])
     except (OSError, RuntimeError, LitroError) as error:
         print(error, file=sys.stderr)
@@ -61,6 +63,11 @@ def _listen(host: str, port: int) -> socket.socket:
     except OSError as error:
         reason = os.strerror(error.errno) if error.errno and error.errno > 0 else error
         raise OSError(f"Cannot listen on {host}:{port} ({reason}): choose another one with --port") from None
+
+
+def _hosts(host: str) -> dict[str, tuple[str, ...]]:
+    """Return the setting by which a page of a rebound name cannot reach a demo on this machine."""
+    return {"LITRO_HOSTS": _THIS_MACHINE} if host in _THIS_MACHINE else {}
 
 
 def _line(app: Flask, host: str, port: int) -> str:

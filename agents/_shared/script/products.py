@@ -178,7 +178,7 @@ DETAILS = Skill(
     asks=(
         r"tell me (?:more )?about",
         r"(?:more )?details|describe|info(?:rmation)?|specs?|specifications",
-        r"how (?:heavy|big) |what does .* (?:weigh|cost)|how much (?:is|are|does|do)|(?:weight|price) of",
+        r"how (?:heavy|big)|what does .* (?:weigh|cost)|how much (?:is|are|does|do)|(?:weight|price) of",
         r"(?:what|which) colou?rs|is .* waterproof",
     ),
     play=product_details,

@@ -28,6 +28,8 @@ def _refused(tool: str) -> str:
     )
 
 
+_LIMIT = "I can only look things up: I cannot change orders, customers or stock."
+
 _SKILLS = (
     Skill(
         tool="sales_report",
@@ -130,8 +132,7 @@ script = Brain(
     greeting="Hello! I'm the assistant of Birch & Cairn's staff.",
     refused=_refused,
     limits={
-        r"(?:cancel|refund|change|delete|update|ship) (?:the |this |that |an? )?(?:order|customer|return|price)": (
-            "I can only look things up: I cannot change orders, customers or stock."
-        ),
+        r"^(?:please |can you |could you )?(?:cancel|refund|change|delete|update|ship|set|reorder|pay)": _LIMIT,
+        r"(?:cancel|refund) (?:the |this |that )?(?:order|return)|give .*refund": _LIMIT,
     },
 )
