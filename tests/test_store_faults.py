@@ -306,8 +306,10 @@ from flask_litro_agent.testing.stores import make_entry
 sleep = monkey.get_original("time", "sleep")
 
 class SlowDisk(Disk):
+    waits = [0.8, 0, 0]
+
     def flush(self, fd):
-        sleep(0.3)
+        sleep(self.waits.pop(0))
         if sys.argv[2] == "failing":
             raise OSError(5, "Input/output error")
 
@@ -351,13 +353,13 @@ def test_a_slow_flush_holds_up_its_own_greenlet_alone(tmp_path):
     pytest.importorskip("gevent", reason="gevent is not installed: pip install 'flask-litro-agent[gevent]'")
     outcome, took, gap = run_gevent(tmp_path / "s", "real")
     assert outcome == "stored"
-    assert took >= 0.9, "the log and two folders"
-    assert gap < 0.25
+    assert took >= 0.8
+    assert gap < 0.6
 
 
 def test_a_flush_on_the_event_hub_would_hold_up_everybody(tmp_path):
     pytest.importorskip("gevent", reason="gevent is not installed: pip install 'flask-litro-agent[gevent]'")
-    assert run_gevent(tmp_path / "s", "control")[2] >= 0.29
+    assert run_gevent(tmp_path / "s", "control")[2] >= 0.8
 
 
 def test_a_failed_flush_comes_back_from_the_native_thread(tmp_path):

@@ -454,6 +454,28 @@ def test_a_log_that_was_put_back_shorter_is_read_from_its_start(store):
     assert list(store.read(KEY)) == make_entries(10)
 
 
+class RacingDisk(Disk):
+    """A disk on which something happens directly after the first read."""
+
+    def __init__(self, happens):
+        self.happens = [happens]
+
+    def read(self, fd, size, offset):
+        block = super().read(fd, size, offset)
+        if self.happens:
+            self.happens.pop()()
+        return block
+
+
+def test_a_reader_that_meets_a_log_being_born_sees_nothing_or_entries(store, caplog):
+    log_path(store).parent.mkdir()
+    log_path(store).touch()
+    reader = FileStore(store.root, disk=RacingDisk(lambda: write(store, make_entries(3))))
+    assert list(reader.read(KEY)) in ([], make_entries(3))
+    assert list(reader.read(KEY)) == make_entries(3)
+    assert caplog.records == []
+
+
 def test_wait_is_not_woken_by_a_torn_line(store):
     write(store, make_entries(2))
     with log_path(store).open("ab") as file:

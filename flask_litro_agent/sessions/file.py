@@ -141,9 +141,9 @@ class FileStore:
         held = self._holding(key, lease)
         with held.lock:
             held.check()
+            held.writer.close()
             header = self._logs.header(key)
             place_tombstone(self._folder.log(key), key, header.created if header else None, self._disk)
-            held.writer.close()
 
     def _holding(self, key: SessionKey, lease: Lease) -> _Held:
         held = self._held.get(lease.token)
@@ -159,6 +159,7 @@ class FileStore:
         for each in held.values():
             each.file.forget()
             each.writer.close()
+        self._logs = Logs(self._folder, self._disk)  # a thread of the parent may have held a lock in there
 
 
 class _Held:

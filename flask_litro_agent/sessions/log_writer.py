@@ -37,7 +37,7 @@ class LogWriter:
         self._log: LogFile | None = None
         self._end = Position(0, 0)
         self._is_whole = False
-        self._is_named = False
+        self._is_named = True
         self._has_failed = False
 
     def append(self, entries: Sequence[Entry]) -> None:
@@ -48,7 +48,10 @@ class LogWriter:
         try:
             log = self._settled()
             self._check_order(entries)
-            self._write(log, self._header() + data)
+            if not self._end.offset:
+                data = Header(self._key, time.time_ns() // 1_000_000).encode() + data
+                self._is_named = False
+            self._write(log, data)
             self._end = Position(entries[-1].seq, log.size)
             self._flush(log, entries)
         except OSError as error:
@@ -69,10 +72,10 @@ class LogWriter:
         """Return the open log, its end known and nothing torn behind it."""
         if self._log is None:
             return self._opened(os.O_CREAT)
-        size = self._log.size
-        if self._logs.stamp(self._key) != (self._log.inode, size):
+        stamp = self._logs.stamp(self._key)
+        if stamp is None or stamp.inode != self._log.inode:
             raise StoreError(f"{named(self._key)}: its log is gone from its place")
-        return self._log if self._is_whole and size == self._end.offset else self._opened()
+        return self._log if self._is_whole and stamp.size == self._end.offset else self._opened()
 
     def _opened(self, creation: int = 0) -> LogFile:
         """Open the log (again), read to its last whole line, and cut what is torn behind it."""
@@ -91,9 +94,6 @@ class LogWriter:
         for wanted, entry in enumerate(entries, self._end.seq + 1):
             if entry.seq != wanted:
                 raise StoreError(f"{named(self._key)}: the next entry is {wanted}, not {entry.seq}")
-
-    def _header(self) -> bytes:
-        return b"" if self._end.offset else Header(self._key, time.time_ns() // 1_000_000).encode()
 
     def _write(self, log: LogFile, data: bytes) -> None:
         self._is_whole = False
@@ -120,6 +120,7 @@ class LogWriter:
             raise
 
     def _sync_names(self) -> None:
+        """Make the name of a new log durable, and that of its folder."""
         if not self._is_named:
             for folder in (os.path.dirname(self._path), self._root):
                 self._disk.sync_folder(folder)

@@ -12,6 +12,7 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from flask_litro_agent.contracts import Entry, SessionKey
 from flask_litro_agent.errors import StoreError
@@ -21,10 +22,17 @@ from flask_litro_agent.sessions.line import Header, named
 from flask_litro_agent.sessions.log_file import Block, LogFile
 from flask_litro_agent.sessions.log_index import LogIndex, Position
 
-__all__ = ["Logs"]
+__all__ = ["Logs", "Stamp"]
 
 _INDEXES = 1024
 _logger = logging.getLogger("flask_litro_agent.sessions")
+
+
+class Stamp(NamedTuple):
+    """What tells a log that has changed from one that has not."""
+
+    inode: int
+    size: int
 
 
 class Logs:
@@ -82,15 +90,17 @@ class Logs:
             time.sleep(0)  # a long log must not hold up the event hub
         return at
 
-    def stamp(self, key: SessionKey) -> tuple[int, int] | None:
-        """Return what changes when the log does; None when there is no log."""
+    def stamp(self, key: SessionKey) -> Stamp | None:
+        """Return the log's stamp, None when there is no log."""
         try:
             status = os.stat(self._folder.log(key), follow_symlinks=False)
         except OSError:
             return None
-        return status.st_ino, status.st_size
+        return Stamp(status.st_ino, status.st_size)
 
     def _blocks(self, key: SessionKey, log: LogFile, at: Position) -> Iterator[Block]:
+        if log.header is None:  # a new log whose first line was not whole when it was opened
+            return
         index = self._index(key, log)
         try:
             for block in log.blocks(at):

@@ -14,7 +14,10 @@ __all__ = ["place_tombstone"]
 
 
 def place_tombstone(path: str, key: SessionKey, created: int | None, disk: Disk) -> None:
-    """Replace the log at a path by a tombstone that lasts; StoreError when it could not, and the log stands."""
+    """Replace the log at a path by a tombstone.
+
+    StoreError when it could not: then the log stands, or the tombstone does but may not outlast a power failure.
+    """
     now = time.time_ns() // 1_000_000
     header = Header(key, created or now, deleted=now).encode()
     fresh = path + ".new"
