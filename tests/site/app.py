@@ -60,4 +60,9 @@ def create_app(config=None):
     def home():
         return "home"
 
+    @app.after_request
+    def name_the_process(response):
+        response.headers["X-Process"] = str(os.getpid())
+        return response
+
     return app
