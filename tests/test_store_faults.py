@@ -34,9 +34,6 @@ def write(store, entries):
         store.release(lease)
 
 
-# --- a log that was cut anywhere ---
-
-
 ENTRIES = [
     make_entry(1, kind="turn-start"),
     make_entry(2, "héllo\n", kind="message", private=b'{"by":"7"}'),
@@ -97,9 +94,6 @@ def test_a_torn_end_is_cut_from_the_file_before_the_next_append(whole):
     log_path(root).write_bytes(data[:-5])
     write(FileStore(root), [ENTRIES[-1]])
     assert log_path(root).read_bytes() == data
-
-
-# --- a disk that refuses ---
 
 
 class FaultyDisk(Disk):
@@ -258,9 +252,6 @@ def test_a_deletion_that_fails_leaves_the_log(tmp_path, fault):
     store.delete(KEY, lease)
 
 
-# --- a disk that cannot flush ---
-
-
 MESSAGE = {"kind": "message"}
 
 
@@ -365,9 +356,6 @@ def test_a_flush_on_the_event_hub_would_hold_up_everybody(tmp_path):
 def test_a_failed_flush_comes_back_from_the_native_thread(tmp_path):
     pytest.importorskip("gevent", reason="gevent is not installed: pip install 'flask-litro-agent[gevent]'")
     assert run_gevent(tmp_path / "s", "failing")[0] == "StoreError"
-
-
-# --- faults that the kernel makes ---
 
 
 WRITER = """
@@ -524,9 +512,6 @@ def test_a_flush_that_the_kernel_refuses_ends_the_writer(tmp_path, strace):
     assert failures == ["StoreError", "LeaseLost", "LeaseLost", "LeaseLost"]
     assert stored == []
     check_numbers(root, stored)
-
-
-# --- two workers on one folder ---
 
 
 WORKER = """

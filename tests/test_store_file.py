@@ -8,7 +8,9 @@ import pickle
 import stat
 import subprocess
 import sys
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import flask
@@ -79,9 +81,6 @@ def write(store, entries, key=KEY):
 
 def test_it_is_a_session_store(store):
     assert isinstance(store, SessionStore)
-
-
-# --- the folder ---
 
 
 def test_the_folder_is_its_owners_alone_and_ignored_by_git(store, root):
@@ -214,9 +213,6 @@ def test_a_log_that_disappears_under_its_writer_fails_the_append(store):
         store.append(KEY, [make_entry(3)], lease)
 
 
-# --- what is not a file of ours ---
-
-
 def plant_symlink(path):
     path.symlink_to(path.with_name("target"))
     path.with_name("target").write_bytes(b"")
@@ -270,9 +266,6 @@ def test_another_sessions_log_is_refused_with_an_alarm_and_left_alone(store, cap
             use(KEY)
     assert log_path(store).read_bytes() == log_path(store, other).read_bytes()
     assert {record.levelno for record in caplog.records} == {logging.ERROR}
-
-
-# --- foreign lines ---
 
 
 LINE_3 = make_entry(3).line
@@ -382,9 +375,6 @@ def test_a_kind_of_a_later_release_is_read(store):
     assert [entry.kind for entry in store.read(KEY)] == ["proposal", "new-kind"]
 
 
-# --- the file's text ---
-
-
 def test_a_log_is_a_header_and_its_lines(store):
     entries = [make_entry(1), make_entry(2, kind="message", private=b'{"a":1}'), make_entry(3)]
     write(store, entries)
@@ -401,9 +391,6 @@ def test_a_tombstone_holds_no_content(store):
     tombstone = Header.decode(log_path(store).read_bytes())
     assert tombstone.created == created <= tombstone.deleted
     assert b"a secret" not in log_path(store).read_bytes()
-
-
-# --- reading near the end ---
 
 
 def test_near_the_end_of_a_long_log_only_a_few_blocks_are_read(store):
@@ -485,9 +472,6 @@ def test_wait_is_not_woken_by_a_torn_line(store):
     assert time.monotonic() - began >= 0.2
 
 
-# --- leases and stops ---
-
-
 def test_a_stop_is_taken_away_with_its_turns_lease(store, root):
     lease = store.acquire(KEY, 15, "t1")
     store.stop(KEY, "t1")
@@ -516,13 +500,29 @@ def test_a_lease_whose_lock_file_vanished_is_not_renewed(store):
         store.append(KEY, [make_entry(1)], lease)
 
 
-def test_readers_who_only_look_do_not_keep_a_writer_out(store):
+def test_whoever_only_looks_does_not_keep_a_writer_out(store):
     write(store, make_entries(1))
-    for _ in range(300):
-        lease = store.acquire(KEY, 15)
-        assert lease is not None
-        store.release(lease)
-        assert not FileStore.is_leased(store, KEY)
+    done = threading.Event()
+
+    def look(other):
+        while not done.is_set():
+            other.is_leased(KEY)
+
+    with ThreadPoolExecutor(1) as threads:
+        looker = threads.submit(look, FileStore(store.root))
+        leases = []
+        for _ in range(100):
+            leases.append(store.acquire(KEY, 15))
+            store.release(leases[-1])
+        done.set()
+        looker.result()
+    assert None not in leases
+
+
+def test_a_folder_that_vanishes_while_it_is_locked_is_an_error_of_the_store(store, root, monkeypatch):
+    monkeypatch.setattr(Folder, "make_owner", lambda folder, owner: None)
+    with pytest.raises(StoreError, match="could not be leased"):
+        store.acquire(KEY, 15)
 
 
 def test_an_epoch_grows_also_when_its_count_is_lost(store):
@@ -565,9 +565,6 @@ def test_a_forked_child_does_not_keep_its_parents_lease(store, root, variant, is
         assert leased is is_held
     finally:
         os.killpg(parent.pid, 9)
-
-
-# --- the hook ---
 
 
 def test_the_store_is_registered_as_file_in_the_instance_folder(tmp_path):

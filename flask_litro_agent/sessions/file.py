@@ -82,7 +82,10 @@ class FileStore:
         Header(key, 0).encode()  # what could never be written is refused before it is locked
         self._logs.header(key)
         self._folder.make_owner(key.owner)
-        taken = LeaseFile.take(self._folder.lock(key), key, turn_id)
+        try:
+            taken = LeaseFile.take(self._folder.lock(key), key, turn_id)
+        except OSError as error:
+            raise StoreError(f"{named(key)} could not be leased: {error.strerror}") from error
         if taken is None:
             return None
         try:

@@ -42,7 +42,10 @@ class LeaseFile:
 
     @classmethod
     def take(cls, path: str, key: SessionKey, turn_id: str | None) -> LeaseFile | None:
-        """Take the lock, or return None: somebody else has it. A reader that only looks is waited for."""
+        """Take the lock, or return None: somebody else has it. Whoever only looks at it is waited for.
+
+        Raises OSError when the folder is gone, StoreError when the lock cannot be used.
+        """
         for _ in range(_TRIES):
             fd = open_regular(path, os.O_RDWR | os.O_CREAT)
             try:

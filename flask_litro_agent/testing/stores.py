@@ -80,8 +80,6 @@ class StoreContract:
         """Return another store over the same data, as another process would open it."""
         raise NotImplementedError("override 'reopen'")
 
-    # --- append and read ---
-
     def test_an_unknown_session_is_empty(self, store: SessionStore) -> None:
         key = new_key()
         assert list(store.read(key)) == []
@@ -174,8 +172,6 @@ class StoreContract:
         store.append(key, make_entries(3), _acquired(store, key))
         assert [store.last_seq(other) for other in others] == [0] * len(others)
         assert not any(store.is_leased(other) for other in others)
-
-    # --- one writer ---
 
     def test_while_one_holds_the_lease_nobody_else_gets_it(self, store: SessionStore) -> None:
         key = new_key()
@@ -303,8 +299,6 @@ class StoreContract:
             each.release(lease)
         assert list(store.read(key)) == list(other.read(key)) == [make_entry(n) for n in range(1, 5)]
 
-    # --- stop ---
-
     def test_a_stop_is_heard_in_every_process_for_its_turn_alone(self, store: SessionStore) -> None:
         key, other = new_key(), self.reopen(store)
         turn, bystander = secrets.token_hex(8), secrets.token_hex(8)
@@ -314,8 +308,6 @@ class StoreContract:
         other.stop(key, turn)
         assert store.stopped([turn, bystander]) == other.stopped([turn]) == frozenset({turn})
         assert store.stopped([]) == frozenset()
-
-    # --- waiting and reading while somebody writes ---
 
     def test_wait_sees_at_once_what_is_already_there(self, store: SessionStore) -> None:
         key = new_key()
@@ -382,8 +374,6 @@ class StoreContract:
         for key in keys:
             assert list(store.read(key)) == [make_entry(number, key.owner) for number in range(1, 31)]
 
-    # --- lists ---
-
     def test_a_list_has_the_owners_sessions_alone_newest_first(self, store: SessionStore) -> None:
         owner, keys = new_key().owner, []
         for name in ("a", "b", "c"):
@@ -423,8 +413,6 @@ class StoreContract:
         _written(store, new_key(owner=owner))
         with pytest.raises(BadRequest):
             store.list(owner, after=cursor)
-
-    # --- deletion ---
 
     def test_a_deleted_session_is_closed_for_good_in_every_process(self, store: SessionStore) -> None:
         key, other = new_key(), self.reopen(store)
