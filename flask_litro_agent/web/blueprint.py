@@ -30,6 +30,12 @@ View = Callable[..., Any]
 
 def register_routes(app: Flask, installed: Installation) -> None:
     """Add the routes to the app, apart from its CSRFProtect and ahead of nobody's headers."""
+    app.register_blueprint(_blueprint(installed))
+    # of all after_request functions the first one runs last
+    app.after_request_funcs.setdefault(None, []).insert(0, _last_word(installed.settings.url_prefix))
+
+
+def _blueprint(installed: Installation) -> Blueprint:
     blueprint = Blueprint(
         _NAME,
         "flask_litro_agent",
@@ -48,18 +54,19 @@ def register_routes(app: Flask, installed: Installation) -> None:
         if csrf is not None:
             csrf.exempt(blueprint)
 
-    app.register_blueprint(blueprint)
-    app.after_request_funcs.setdefault(None, []).insert(0, _last_word)
+    return blueprint
 
 
-def _last_word(response: Response) -> Response:
-    """Set our headers after every other after_request function: the first registered runs last."""
-    if request.blueprint != _NAME:
+def _last_word(prefix: str) -> Callable[[Response], Response]:
+    def last_word(response: Response) -> Response:
+        """Set our headers on every answer under the prefix, a 404 and a 405 included."""
+        if request.path.startswith(f"{prefix}/"):
+            response.headers.update(_HEADERS)
+            if request.endpoint != f"{_NAME}.static":
+                response.headers["Cache-Control"] = "no-store"
         return response
-    response.headers.update(_HEADERS)
-    if request.endpoint != f"{_NAME}.static":
-        response.headers["Cache-Control"] = "no-store"
-    return response
+
+    return last_word
 
 
 def _answering(view: View) -> View:
