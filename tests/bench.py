@@ -13,6 +13,8 @@ import threading
 import time
 from pathlib import Path
 
+from hypothesis import strategies as st
+
 from flask_litro_agent import events
 from flask_litro_agent.agent_files import load_agents
 from flask_litro_agent.agents import Agent, LoadedAgent
@@ -135,6 +137,37 @@ def in_background(work):
 
 def kinds(found):
     return [event.kind for event in found]
+
+
+def here(work):
+    """Run a turn in this thread: ``spawn=here``."""
+    work()
+
+
+def steps():
+    """Return a strategy for one step of a model's answer."""
+    words = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), max_size=12)
+    calls = st.one_of(
+        st.builds(lambda value: ["call", "echo", {"value": value}], words | st.integers() | st.none()),
+        st.builds(lambda value: ["call", "quiet", {"value": value}], words),
+        st.builds(lambda name: ["call", name, {}], st.sampled_from(["crash", "card", "buried", "polite", "no_tool"])),
+        st.builds(lambda to: ["call", "count", {"to": to}], st.integers(0, 3)),
+        st.builds(lambda raw: ["raw", "echo", raw], words),
+    )  # fmt: skip
+    said = st.one_of(
+        st.builds(lambda text: ["say", text], words),
+        st.builds(lambda text: ["think", text], words),
+        st.builds(lambda text: ["state", {"signature": text}], words),
+        st.just(["usage", 3, 5]),
+    )
+    ends = st.sampled_from([["error", "server", False], ["error", "overloaded", True], ["cut"], ["raise"]])
+    return st.one_of(said, said, calls, calls, ends)
+
+
+def scripts(most=3):
+    """Return a strategy for the rounds of one turn; the last one makes no call, so that the turn ends."""
+    rounds = st.lists(st.lists(steps(), max_size=4), max_size=most)
+    return st.builds(lambda first: [*first, [["say", "done"]]], rounds)
 
 
 def of_kind(found, *wanted):
