@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -10,7 +11,7 @@ from flask_wtf.csrf import CSRFError
 from werkzeug.exceptions import HTTPException
 from werkzeug.wrappers import Response
 
-from example_app import accounts, catalogue, database, model_choice, orders, policies, seed, stock
+from example_app import accounts, catalogue, database, orders, policies, seed, stock
 from example_app.identity import actor_of, litro
 from example_app.money import euros
 
@@ -77,7 +78,7 @@ def my_orders() -> str | Response:
     if account.customer_id is None:
         abort(403, "Only customers have orders of their own.")
     found = orders.of_customer(database.connection(), account.customer_id)
-    return render_template("orders.html", orders=found)
+    return render_template("orders.html", orders=found, today=date.today())
 
 
 @pages.get("/chat/<agent>")
@@ -97,7 +98,7 @@ def chat(agent: str) -> str | Response:
         "chat.html",
         agent={"name": agent, "title": found.title},
         suggestions=found.agent.suggestions,
-        model_name=model_choice.chosen().label,
+        model_name=current_app.config["SHOP_MODEL"].label,
         signed_in=account.name if account else None,
         url_prefix=installed.settings.url_prefix,
     )

@@ -12,7 +12,7 @@ from pathlib import Path
 from flask import Flask
 from werkzeug.serving import WSGIRequestHandler, make_server
 
-from example_app import create_app, model_choice, seed
+from example_app import create_app, seed
 from flask_litro_agent import LitroError
 
 try:
@@ -71,7 +71,7 @@ def _hosts(host: str) -> dict[str, tuple[str, ...]]:
 
 
 def _line(app: Flask, host: str, port: int) -> str:
-    choice = model_choice.chosen()
+    choice = app.config["SHOP_MODEL"]
     hint = " (set LLM_URL + LLM_MODEL or ANTHROPIC_API_KEY)" if choice.kind == "scripted" else ""
     names = ", ".join(username for username, _, _ in seed.ACCOUNTS)
     return (

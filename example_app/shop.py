@@ -9,7 +9,7 @@ from typing import Any
 from flask import Flask, Response
 from flask_wtf import CSRFProtect
 
-from example_app import data_folder, database, pages
+from example_app import data_folder, database, model_choice, pages
 from example_app.identity import litro
 
 __all__ = ["build_app"]
@@ -37,6 +37,7 @@ def build_app(config: Mapping[str, Any]) -> Flask:
         SESSION_COOKIE_SAMESITE="Lax",
         MAX_CONTENT_LENGTH=1024 * 1024,
         WTF_CSRF_TIME_LIMIT=None,
+        SHOP_MODEL=model_choice.chosen(),
     )
     app.config.from_mapping(config)
     CSRFProtect(app)

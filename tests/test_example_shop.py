@@ -315,6 +315,14 @@ def test_half_a_choice_of_model_is_one_sentence(given, missing):
         model_choice.chosen({given: "something"})
 
 
+def test_the_agents_and_their_page_take_the_model_of_the_environment(tmp_path, monkeypatch):
+    monkeypatch.setenv("LLM_URL", "http://127.0.0.1:9/v1")
+    monkeypatch.setenv("LLM_MODEL", "qwen3")
+    app = create_app({"SHOP_DATA": tmp_path})
+    assert app.extensions["litro_agent"].providers["concierge"].model == "qwen3"
+    assert "qwen3 at http://127.0.0.1:9/v1" in app.test_client().get("/chat/concierge").text
+
+
 # pages
 
 

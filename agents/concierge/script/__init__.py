@@ -16,7 +16,7 @@ SUGGESTIONS = (
     "Is the Squall rain jacket in stock in Berlin?",
     "What do two people need for autumn under 1200 euros?",
     "What does shipping to Austria cost?",
-    "Where is my last order?",
+    "Where is my parcel?",
 )
 
 
@@ -39,7 +39,7 @@ _SKILLS = (
             r"where is (?:it|that order)|what(?:'s| is) in (?:it|that order)",
         ),
         play=track_order,
-        example="Where is my last order?",
+        example="Where is my parcel?",
         opening="I'll ask the carrier's desk.",
     ),
     Skill(
