@@ -372,6 +372,23 @@ def test_that_order_is_the_one_that_was_shown(assistant):
     assert called(opened) == [("order_details", {"order_number": number})]
 
 
+@pytest.mark.parametrize("question", ["Thanks!", "ok, thank you", "hello", "asdf qwer"])
+def test_small_talk_does_not_repeat_the_last_call(concierge, question):
+    *_, last = conversation(concierge, "Do you have backpacks?", question)
+    assert last.calls == []
+    assert last.text
+
+
+def test_a_bare_city_goes_on_from_the_question_before(concierge):
+    *_, last = conversation(concierge, "Is the Trek 65 in stock in Berlin?", "Munich?")
+    assert called(last) == [("stock_for", {"product": "trek 65", "city": "Munich"})]
+
+
+def test_a_whole_new_question_is_not_taken_for_a_follow_up(concierge):
+    *_, last = conversation(concierge, "Do you have backpacks?", "and what does shipping to France cost?")
+    assert called(last) == [("shipping_cost", {"country": "France"})]
+
+
 # what it cannot do
 
 

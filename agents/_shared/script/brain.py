@@ -16,6 +16,7 @@ from typing import Any
 from flask_litro_agent.contracts import ChatRequest, TextDelta, ToolCallEvent
 from flask_litro_agent.providers.scripted import Delay, say
 
+from . import words
 from .question import Outcome, Question, read
 
 __all__ = ["Brain", "Play", "Skill"]
@@ -24,6 +25,7 @@ __all__ = ["Brain", "Play", "Skill"]
 Play = Generator[Sequence[ToolCallEvent], Sequence[Any], str]
 
 _FOLLOW_UP = r"^(?:and|or|but|what about|how about|only|just|also|then|now|ok|okay)\b"
+_THANKS = r"thanks?|thank you|cheers|great|perfect|bye"
 _GREETING = r"hi|hello|hey|good (?:morning|day|evening)|help|what can you do|who are you"
 _ASKING = re.compile(r"\b(?:how|is|are|where|when|who|why|can|do|does|show|compare|reviews?)\b")
 
@@ -84,15 +86,12 @@ class Brain:
     def _understand(self, asked: Question) -> tuple[Skill | None, Question]:
         """Return the skill that fits, and the question as that skill shall read it."""
         possible = [skill for skill in self.skills if skill.is_possible(asked)]
-        is_follow_up = asked.past and asked.says(_FOLLOW_UP)
         fits = next((skill for skill in possible if skill.fits(asked)), None)
-        if self._limit(asked):
+        if self._limit(asked) or (not fits and asked.says(f"{_THANKS}|{_GREETING}")):
             return None, asked
-        if asked.past and (is_follow_up or not fits) and _is_short(asked):
-            last = asked.past[-1]
-            again = next((skill for skill in reversed(possible) if skill.tool == last.tool), None)
-            if again and (not fits or fits is again or _only_names_things(asked)):
-                return again, replace(asked, before=last.arguments)
+        again = _taken_up(asked, possible)
+        if again and (not fits or fits is again or _only_names_things(asked)):
+            return again, replace(asked, before=asked.past[-1].arguments)
         return fits, asked
 
     def _limit(self, asked: Question) -> str | None:
@@ -102,7 +101,7 @@ class Brain:
         limit = self._limit(asked)
         if limit:
             return limit
-        if asked.says("thanks?|thank you|cheers|great|perfect"):
+        if asked.says(_THANKS):
             return "You're welcome! Is there anything else?"
         examples = [f"• {skill.example}" for skill in reversed(self.skills) if skill.is_possible(asked)]
         opening = self.greeting if asked.says(_GREETING) else _PUZZLED
@@ -142,8 +141,12 @@ def _step(skill: Skill, asked: Question) -> Sequence[ToolCallEvent] | str | Outc
     return calls
 
 
-def _is_short(asked: Question) -> bool:
-    return len(asked.words.split()) <= 8
+def _taken_up(asked: Question, possible: Sequence[Skill]) -> Skill | None:
+    """Return the skill of the last call when a short question goes on from there: "and in green?", "in Munich?"."""
+    goes_on = asked.says(_FOLLOW_UP) or (words.names_something(asked) and _only_names_things(asked))
+    if not asked.past or not goes_on or len(asked.words.split()) > 8:
+        return None
+    return next((skill for skill in reversed(possible) if skill.tool == asked.past[-1].tool), None)
 
 
 def _only_names_things(asked: Question) -> bool:

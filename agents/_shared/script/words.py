@@ -20,6 +20,7 @@ __all__ = [
     "max_price",
     "max_weight",
     "min_price",
+    "names_something",
     "order_number",
     "period",
     "persons",
@@ -173,6 +174,12 @@ def comfort(asked: Question) -> int | None:
 def order_number(asked: Question) -> int | None:
     """Return the number of the order that is named."""
     return _integer(asked, r"\border (?:number |no\.? ?|nr\.? ?)?#?(\d{1,6})\b|#(\d{1,6})\b|\b(\d{4,6})\b")
+
+
+def names_something(asked: Question) -> bool:
+    """Whether the question has a word that could narrow down an earlier one."""
+    readers = (category, colour, city, country, period, season, weekday, max_price, min_price, goods_value)
+    return any(reader(asked) is not None for reader in (*readers, max_weight, persons, comfort, order_number))
 
 
 def subject(asked: Question, *, beside: str = "") -> str:
