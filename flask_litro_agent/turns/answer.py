@@ -99,8 +99,15 @@ def _checked(event: ToolCallEvent) -> ToolCallEvent:
     try:
         said = strict_json.decode(strict_json.encode(dict(event.input)))
     except (ValueError, TypeError, RecursionError):
-        return ToolCallEvent(event.id, name, invalid=True, raw=_sayable(repr(event.input)[:_RAW_LIMIT]))
+        return ToolCallEvent(event.id, name, invalid=True, raw=_sayable(_text_of(event.input)[:_RAW_LIMIT]))
     return ToolCallEvent(event.id, name, said, event.invalid, _sayable(event.raw[:_RAW_LIMIT]))
+
+
+def _text_of(value: object) -> str:
+    try:
+        return repr(value)
+    except Exception:  # too deep, or a stranger's
+        return f"a {type(value).__name__} that cannot be shown"
 
 
 def _call_draft(call: ToolCall, *, hidden: bool) -> Draft:
