@@ -19,7 +19,7 @@ from flask_litro_agent.sessions.folder import Folder
 from flask_litro_agent.sessions.line import Header, named, stored
 from flask_litro_agent.sessions.log_file import LogFile
 from flask_litro_agent.sessions.log_index import Position
-from flask_litro_agent.sessions.logs import Logs
+from flask_litro_agent.sessions.logs import Logs, stamp_at
 
 __all__ = ["LogWriter"]
 
@@ -35,6 +35,7 @@ class LogWriter:
         self._disk = disk
         self._fsync = fsync
         self._log: LogFile | None = None
+        self._inode = 0
         self._end = Position(0, 0)
         self._is_whole = False
         self._is_named = True
@@ -52,7 +53,7 @@ class LogWriter:
                 data = Header(self._key, time.time_ns() // 1_000_000).encode() + data
                 self._is_named = False
             self._write(log, data)
-            self._end = Position(entries[-1].seq, log.size)
+            self._end = Position(entries[-1].seq, self._end.offset + len(data))
             self._flush(log, entries)
         except OSError as error:
             raise StoreError(f"{named(self._key)} could not be written: {error.strerror}") from error
@@ -72,8 +73,8 @@ class LogWriter:
         """Return the open log, its end known and nothing torn behind it."""
         if self._log is None:
             return self._opened(os.O_CREAT)
-        stamp = self._logs.stamp(self._key)
-        if stamp is None or stamp.inode != self._log.inode:
+        stamp = stamp_at(self._path)
+        if stamp is None or stamp.inode != self._inode:
             raise StoreError(f"{named(self._key)}: its log is gone from its place")
         return self._log if self._is_whole and stamp.size == self._end.offset else self._opened()
 
@@ -83,7 +84,7 @@ class LogWriter:
         if log is None:
             raise StoreError(f"{named(self._key)}: the folder of its log is gone")
         self.close()
-        self._log, self._is_whole = log, False
+        self._log, self._inode, self._is_whole = log, log.inode, False
         self._end = self._logs.end_of(self._key, log)
         if log.size > self._end.offset:
             self._disk.truncate(log.fd, self._end.offset)

@@ -22,7 +22,7 @@ from flask_litro_agent.sessions.line import Header, named
 from flask_litro_agent.sessions.log_file import Block, LogFile
 from flask_litro_agent.sessions.log_index import LogIndex, Position
 
-__all__ = ["Logs", "Stamp"]
+__all__ = ["Logs", "Stamp", "stamp_at"]
 
 _INDEXES = 1024
 _logger = logging.getLogger("flask_litro_agent.sessions")
@@ -92,11 +92,7 @@ class Logs:
 
     def stamp(self, key: SessionKey) -> Stamp | None:
         """Return the log's stamp, None when there is no log."""
-        try:
-            status = os.stat(self._folder.log(key), follow_symlinks=False)
-        except OSError:
-            return None
-        return Stamp(status.st_ino, status.st_size)
+        return stamp_at(self._folder.log(key))
 
     def _blocks(self, key: SessionKey, log: LogFile, at: Position) -> Iterator[Block]:
         if log.header is None:  # a new log whose first line was not whole when it was opened
@@ -124,3 +120,12 @@ class Logs:
             if len(self._indexes) > _INDEXES:
                 self._indexes.popitem(last=False)
         return index
+
+
+def stamp_at(path: str) -> Stamp | None:
+    """Return the stamp of the log at a path, None when there is none."""
+    try:
+        status = os.stat(path, follow_symlinks=False)
+    except OSError:
+        return None
+    return Stamp(status.st_ino, status.st_size)
