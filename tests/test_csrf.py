@@ -1,4 +1,4 @@
-"""A site's CSRFProtect, initialised before or after the extension, leaves our routes alone and guards the site's own."""
+"""A site's CSRFProtect, initialised before or after us, leaves our routes alone and guards the site's own."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from flask_wtf import CSRFProtect
 
 from flask_litro_agent import LitroAgent
 from tests.asking import HEADER, ROUTE, delete, events, post
-
 
 AGENTS = Path(__file__).parent / "site" / "agents"
 

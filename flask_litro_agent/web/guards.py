@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from flask import Request
-from werkzeug.exceptions import RequestEntityTooLarge
 
 from flask_litro_agent import strict_json
 from flask_litro_agent.agents import LoadedAgent
@@ -126,13 +125,17 @@ def _read_object(request: Request, limit: int) -> dict[str, Any]:
 
 
 def _read_body(request: Request, limit: int) -> bytes:
-    if (request.content_length or 0) > limit:
-        raise BodyTooLarge(f"the body may have {limit} bytes")
-    request.max_content_length = limit
+    length = request.content_length
+    request.max_content_length = limit + 1  # a body without a length is cut here, in silence
     try:
-        return request.get_data(cache=False)
-    except RequestEntityTooLarge:
-        raise BodyTooLarge(f"the body may have {limit} bytes") from None
+        body = b"" if (length or 0) > limit else request.get_data(cache=False)
+    except Exception:  # each server has its own for chunks that are none and a client that left
+        raise BadRequest("the body cannot be read to its end") from None
+    if max(length or 0, len(body)) > limit:
+        raise BodyTooLarge(f"the body may have {limit} bytes")
+    if length is not None and len(body) < length:  # gunicorn leaves this to us
+        raise BadRequest("the body is shorter than its Content-Length")
+    return body
 
 
 def _extra(body: Mapping[str, Any]) -> str:
