@@ -105,12 +105,12 @@ class _Printer:
     def _flow(self, kind: str, text: str, **style: Any) -> None:
         if self._flowing != kind:
             self._break_line()
-        click.secho(_plain(text), nl=False, **style)
+        click.secho(_plain(text), nl=False, reset=bool(style), **style)
         self._flowing = None if text.endswith("\n") else kind
 
     def _line(self, text: str, **style: Any) -> None:
         self._break_line()
-        click.secho(_plain(text), **style)
+        click.secho(_plain(text), reset=bool(style), **style)
 
     def _break_line(self) -> None:
         if self._flowing:
