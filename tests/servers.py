@@ -19,6 +19,9 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from flask_litro_agent.contracts import SessionKey
+from flask_litro_agent.sessions.file import FileStore
+
 ROOT = Path(__file__).parent.parent
 SITE = "tests.site.app:create_app"
 SOON = 20.0
@@ -33,7 +36,7 @@ listener = socket.create_server(("127.0.0.1", 0), backlog=256)
 print(f"http://127.0.0.1:{listener.getsockname()[1]}", flush=True)
 pywsgi.WSGIServer(listener, create_app(), log=None).serve_forever()
 """
-_GUNICORN = ("-m", "gunicorn", "-b", "127.0.0.1:0", "--keep-alive", "30", "-k")
+_GUNICORN = ("-m", "gunicorn", "-b", "127.0.0.1:0", "-k")
 _WAITRESS = ("-m", "waitress", "--listen=127.0.0.1:0", "--threads=8")
 # options go before the last word
 COMMANDS = {
@@ -107,6 +110,7 @@ class Server:
         self.process = process
         self.port = 0
         self._log = log
+        self._streams: list[Stream] = []
 
     @property
     def log(self) -> str:
@@ -133,7 +137,8 @@ class Server:
         if body is not None:
             sent["Content-Type"] = "application/json"
         connection.request(method, path, body=None if body is None else json.dumps(body), headers=sent)
-        return Stream(connection)
+        self._streams.append(Stream(connection))
+        return self._streams[-1]
 
     def post(self, session: str, *rounds, **how) -> Stream:
         """Start a turn with this script."""
@@ -164,6 +169,11 @@ class Server:
                 return b"".join(line for line in stream.raw.splitlines(keepends=True) if line != b"\n")
         raise AssertionError(f"the session {session} did not end:\n{self.log}")
 
+    def hang_up(self) -> None:
+        """Leave every stream that was asked for."""
+        while self._streams:
+            self._streams.pop().leave()
+
     def terminate(self) -> int:
         """Send SIGTERM and return the exit status."""
         self.process.terminate()
@@ -175,7 +185,7 @@ def serve(kind: str, folder: Path, *options: str, **settings) -> Iterator[Server
     """Run a server; ``settings`` are the site's, its sessions and its log are in ``folder``."""
     folder.mkdir(parents=True, exist_ok=True)
     environment = {f"SITE_{name}": json.dumps(value) for name, value in settings.items()}
-    with (folder / "server.log").open("ab") as log:
+    with (folder / "server.log").open("wb") as log:
         process = subprocess.Popen(
             [sys.executable, *COMMANDS[kind][:-1], *options, COMMANDS[kind][-1]],
             cwd=ROOT,
@@ -190,8 +200,15 @@ def serve(kind: str, folder: Path, *options: str, **settings) -> Iterator[Server
         _wait_until_ready(server)
         yield server
     finally:
+        server.hang_up()
         _kill(process)
     assert "Traceback" not in server.log, server.log
+
+
+def stored(folder: Path, session: str, actor: str = "ann") -> list[dict]:
+    """Return what a session's log holds, without asking a server."""
+    store = FileStore(folder / "litro" / "sessions")
+    return [json.loads(entry.line) for entry in store.read(SessionKey("desk", actor, session))]
 
 
 def until(holds: Callable[[], object], *, seconds: float = SOON) -> float:

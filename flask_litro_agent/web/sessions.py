@@ -63,7 +63,9 @@ class SessionViews:
                 tail = self._tail(key, after=first - 1, until=last)
             else:
                 tail = self._tail(key, after=first - 1, turn_from=last)
-            response = slot.keep(_stream(tail, turn_id or "idle"))
+            response = _stream(tail, turn_id or "idle")
+            if request.method != "HEAD":  # which has no body, so that nobody would ever close it
+                slot.keep(response)
         response.headers["Litro-Last-Seq"] = str(last)
         return response
 
