@@ -36,6 +36,7 @@ class Fault:
     mute: bool = False  # do the work, then close the connection unanswered
     hang: bool = False  # stay silent before the headers until the client leaves, the work undone
     freeze: int | None = None  # stay silent for good after that many bytes of the body
+    pieces: int | None = None  # send so many bytes at a time, apart
     lead: bytes = b""  # bytes before the first line
     cut: int | None = None  # break the connection after that many bytes of the body
     end: int | None = None  # end the body properly after that many lines
@@ -339,13 +340,17 @@ class _Handler(BaseHTTPRequestHandler):
             (limit for limit in (fault.cut, fault.freeze) if limit is not None), default=sent + len(data)
         )
         part = data[: max(0, room - sent)]
-        if part:
-            self.wfile.write(b"%x\r\n%s\r\n" % (len(part), part))
+        for start in range(0, len(part), fault.pieces or max(1, len(part))):
+            self._chunk(part[start : start + (fault.pieces or len(part))])
+            time.sleep(0.002 if fault.pieces else 0)
         if len(part) == len(data):
             return sent + len(data)
         while fault.freeze is not None and not self._is_left():
             time.sleep(0.01)
         raise Broken
+
+    def _chunk(self, data: bytes) -> None:
+        self.wfile.write(b"%x\r\n%s\r\n" % (len(data), data))
 
     def _tail(self, log: Log, seq: int, *, turn_id: str | None, follow: bool) -> Iterator[bytes]:
         """Yield lines after ``seq`` as the routes promise, and blank lines in silence."""

@@ -47,6 +47,8 @@ PRELUDE = """async (given) => {
   };
   const moment = (ms) => new Promise((done) => setTimeout(done, ms));
 """
+IN_TIME = """(given) => Promise.race([(%s)(given), new Promise((_, refuse) =>
+  setTimeout(() => refuse(new Error("it took longer than 25 seconds")), 25_000))])"""
 Run = Callable[..., Any]
 
 
@@ -72,7 +74,7 @@ def run(wire: FakeWire, page: BrowserPage) -> Run:
 
     def run(script: str, **given: Any) -> Any:
         given = {"prefix": wire.prefix, "timing": {}, **given}
-        return page.evaluate(PRELUDE + script + "}", given)
+        return page.evaluate(IN_TIME % (PRELUDE + script + "}"), given)
 
     return run
 
@@ -218,10 +220,22 @@ def test_a_reader_without_these_rules_is_hurt_by_the_same_cut(wire: FakeWire, ru
     assert run('return naive("s", 1);') != events_of(log)
 
 
-def test_letters_that_are_split_over_chunks_stay_whole(wire: FakeWire, run: Run) -> None:
-    log = finished_log(wire, "s", "水" * 30_000)
+def test_lines_and_letters_that_are_split_over_chunks_stay_whole(wire: FakeWire, run: Run) -> None:
+    log = finished_log(wire, "s", "水🏔️")
+    log.faults += [Fault(pieces=5), Fault(pieces=5)]
+    assert run('return naive("s", 1);') != events_of(log)
     assert run('return gather(open("s").resume(1));') == events_of(log)
-    assert len(wire.seen("GET", "s")) == 1
+    assert len(wire.seen("GET", "s")) == 2
+
+
+def test_a_response_with_a_hole_is_left_at_once(wire: FakeWire, run: Run) -> None:
+    log = wire.log("s")
+    log.begin("running")
+    log.append(("text-delta", {"text": "a"}), ("text-delta", {"text": "b"}))
+    log.faults.append(Fault(lose=3))
+    run('globalThis.seen = []; gather(open("s").resume(), seen);')
+    eventually(lambda: run("return seen.length") == len(log.lines))
+    eventually(lambda: wire.open_streams == 1, seconds=5)
 
 
 def test_blank_lines_are_skipped(wire: FakeWire, run: Run) -> None:
@@ -346,7 +360,7 @@ def test_an_answer_that_is_lost_is_continued_by_get_and_never_posted_again(
     eventually(lambda: wire.seen("GET", "s"))
     go_on()
     assert run("return done;") == {"events": events_of(log)[before:]}
-    assert len(wire.seen("POST", "s")) == 1
+    assert (len(wire.seen("POST", "s")), len(wire.seen("GET", "s"))) == (1, 1)
 
 
 def test_a_message_that_is_lost_is_found_although_its_turn_is_over(wire: FakeWire, run: Run) -> None:
@@ -557,7 +571,7 @@ def test_a_signal_ends_it_everywhere(wire: FakeWire, run: Run, method: str, wher
 
 
 def test_a_signal_ends_a_pause(wire: FakeWire, run: Run) -> None:
-    finished_log(wire, "s").faults.append(Fault(status=503, headers={"Retry-After": "200"}))
+    finished_log(wire, "s").faults.append(Fault(status=503, headers={"Retry-After": "20"}))
     found = run("""
       const done = attempt(open("s", {signal: AbortSignal.timeout(150)}).resume());
       return (await done).error.name;

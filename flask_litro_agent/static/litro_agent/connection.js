@@ -14,7 +14,7 @@ export const TIMING = {
   apart: 1_000, // two requests of a follower start at least this far apart
   first: 400, // the first pause; each further one is twice as long
   longest: 10_000, // but never longer than this
-  retryAfter: 300_000, // a longer Retry-After is the caller's to wait for
+  retryAfter: 30_000, // a longer Retry-After is thrown: the caller's to wait for
   attempts: 8,
 };
 
