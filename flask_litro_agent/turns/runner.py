@@ -55,7 +55,7 @@ class Runner:
         self._ttl = settings.lease_seconds
         self._lock = threading.Lock()
         self._live: dict[SessionKey, LiveTurn] = {}
-        self._starting: Counter[str] = Counter()
+        self._places: dict[SessionKey, str] = {}
         self._histories: OrderedDict[SessionKey, History] = OrderedDict()
         self._watcher = Watcher(store, renew_every=self._ttl / 3)
         self._closing = False
@@ -71,12 +71,7 @@ class Runner:
 
         Raise SessionBusy (a turn is running), Overloaded (a cap is reached), NotFound (deleted) or StoreError.
         """
-        actor_id = assignment.actor.id
-        self._admit(actor_id)
-        try:
-            turn = self._begin(key, text, assignment)
-        finally:
-            self._admitted(actor_id)
+        turn = self._begin(key, text, assignment)
         try:
             self._watcher.add(turn.live, turn.writer)
             (spawn or _in_thread)(lambda: self._run(turn))
@@ -152,36 +147,34 @@ class Runner:
             live.end("interrupted")
         self._wait_for_turns(_LAST_WORDS)
 
-    def _admit(self, actor_id: str) -> None:
+    def _admit(self, key: SessionKey, actor_id: str) -> None:
+        """Count a turn. Its lease is held: whoever finds the session busy takes no place."""
         with self._lock:
             if self._closing:
                 raise Overloaded("this server is shutting down: ask again in a moment", retry_after=2)
-            running = len(self._live) + self._starting.total()
+            running = len(self._places)
             if running >= self._settings.max_turns:
                 raise Overloaded(
                     f"{running} turns are running here, which is the most: ask again in a moment"
                 )
-            own = (
-                sum(live.actor_id == actor_id for live in list(self._live.values()))
-                + self._starting[actor_id]
-            )
+            own = Counter(self._places.values())[actor_id]
             if own >= self._settings.max_actor_turns:
                 raise Overloaded(f"{own} of your turns are running, which is the most: wait for one to end")
-            self._starting[actor_id] += 1
+            self._places[key] = actor_id
 
-    def _admitted(self, actor_id: str) -> None:
+    def _leave(self, key: SessionKey) -> None:
         with self._lock:
-            self._starting[actor_id] -= 1
-            if not self._starting[actor_id]:
-                del self._starting[actor_id]
+            self._live.pop(key, None)
+            self._places.pop(key, None)
 
     def _begin(self, key: SessionKey, text: str, assignment: Assignment) -> Turn:
         turn_id = "t" + secrets.token_hex(8)
         lease = self._acquire(key, turn_id, wait=_LEASE_WAIT, patient=False)
         try:
+            self._admit(key, assignment.actor.id)
             return self._first_events(key, text, assignment, lease)
         except BaseException:
-            self._live.pop(key, None)
+            self._leave(key)
             self._store.release(lease)
             raise
 
@@ -258,7 +251,7 @@ class Runner:
 
     def _ended(self, turn: Turn) -> None:
         self._watcher.remove(turn.live)
-        self._live.pop(turn.live.key, None)
+        self._leave(turn.live.key)
         if turn.history.open_turn is None:
             self._keep(turn.live.key, turn.history)
         try:

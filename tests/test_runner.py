@@ -1,0 +1,492 @@
+"""Starting, finding and ending turns: one writer a session, in any number of threads and processes."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from flask_litro_agent import events
+from flask_litro_agent.errors import NotFound, Overloaded, SessionBusy, SessionDeleted, StoreError
+from flask_litro_agent.sessions.file import FileStore
+from flask_litro_agent.turns.runner import Standing
+from tests.bench import (
+    ANN,
+    BOB,
+    SOON,
+    Bench,
+    here,
+    in_background,
+    kinds,
+    messages_are_valid,
+    of_kind,
+    reason,
+    until,
+)
+
+HI = [["say", "hi"]]
+LONG = [["say", "one"], ["sleep", 60]]
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return tmp_path / "sessions"
+
+
+@pytest.fixture
+def bench(folder):
+    return Bench(folder)
+
+
+class Child:
+    """Another process that runs turns on the same folder."""
+
+    def __init__(self, folder, *turns, session="s1", **order):
+        order = {"folder": str(folder), "session": session, "turns": turns, **order}
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "tests.turn_child", json.dumps(order)],
+            cwd=ROOT,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        self.turn_id = self.process.stderr.readline().decode().strip()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *raised):
+        self.kill()
+        self.process.stdout.close()
+        self.process.stderr.close()
+
+    def kill(self):
+        """``kill -9``, and the whole of what it had shown."""
+        self.process.kill()
+        self.process.wait(SOON)
+
+    def shown(self):
+        return self.process.stdout.read()
+
+
+def turn_threads():
+    return [thread.name for thread in threading.enumerate() if thread.name.startswith("litro-")]
+
+
+# --- one writer ---
+
+
+def test_when_start_returns_the_first_events_are_in_the_log(bench):
+    live = bench.start(LONG)
+    assert kinds(bench.events())[:2] == ["turn-start", "message"]
+    assert bench.runner.live(live.key) is live
+    live.end("stopped")
+    assert live.wait_closed(SOON)
+    assert bench.runner.live(live.key) is None
+
+
+def test_of_eight_starts_at_once_one_runs_and_seven_name_it(bench):
+    """Law 3, I10. The session had a turn before: the eight must not take its id for the running one."""
+    bench.run(HI)
+    ready = threading.Barrier(8)
+
+    def start():
+        ready.wait()
+        try:
+            return bench.start(LONG)
+        except SessionBusy as busy:
+            return busy
+
+    started = [in_background(start) for _ in range(8)]
+    for thread, _ in started:
+        thread.join(SOON)
+    outcomes = [results[0] for _, results in started]
+    (live,) = (outcome for outcome in outcomes if not isinstance(outcome, SessionBusy))
+    busy = [outcome.turn_id for outcome in outcomes if isinstance(outcome, SessionBusy)]
+    assert busy == [live.turn_id] * 7
+    assert busy[0] in outcomes[outcomes.index(live) - 1].headers.values()
+    live.end("stopped")
+    assert live.wait_closed(SOON)
+
+
+def test_another_process_is_refused_with_the_running_turns_id(folder, bench):
+    """Law 3: across processes."""
+    with Child(folder, [LONG]) as child:
+        with pytest.raises(SessionBusy) as busy:
+            bench.start(HI)
+        assert busy.value.turn_id == child.turn_id
+        assert bench.runner.standing(bench.key()).turn_id == child.turn_id
+
+
+def test_a_start_right_after_the_turn_end_is_never_refused(bench):
+    """A client that has read ``turn-end`` may ask at once, though the lease is given back a moment later."""
+    for number in range(600):
+        live = bench.start(HI, session=f"s{number % 3}")
+        bench.read_turn(live)
+        if number % 3 == 2:
+            continue
+        bench.read_turn(bench.start(HI, session=f"s{number % 3}"))
+    assert [reason(_last_turn(bench.events(bench.key(f"s{n}")))) for n in range(3)] == ["finished"] * 3
+
+
+def _last_turn(found):
+    return found[max(place for place, event in enumerate(found) if event.kind == events.TURN_START) :]
+
+
+def test_a_start_waits_for_a_writer_without_a_turn(bench):
+    """A deletion's or a repair's lease is short."""
+    lease = bench.store.acquire(bench.key(), 15)
+    threading.Timer(0.1, bench.store.release, [lease]).start()
+    assert reason(bench.run(HI)) == "finished"
+
+
+def test_a_writer_without_a_turn_that_stays_is_busy_without_an_id(bench):
+    lease = bench.store.acquire(bench.key(), 15)
+    with pytest.raises(SessionBusy) as busy:
+        bench.start(HI)
+    assert busy.value.turn_id is None
+    bench.store.release(lease)
+
+
+def test_the_sessions_of_two_people_with_one_id_are_two(bench):
+    bench.run(HI, actor=ANN)
+    bench.run(HI, actor=BOB)
+    assert len(bench.events(bench.key(actor=ANN))) == len(bench.events(bench.key(actor=BOB)))
+
+
+# --- stop ---
+
+
+def test_a_stop_in_this_process_ends_the_turn(bench):
+    """Also the tool that runs in it."""
+    live = bench.start([["call", "forever", {}]])
+    until(lambda: events.TOOL_PROGRESS in kinds(bench.events()))
+    assert bench.runner.stop(live.key, live.turn_id)
+    assert live.wait_closed(3)
+    assert reason(bench.events()) == "stopped"
+
+
+def test_a_stop_by_another_runner_reaches_the_turn_through_the_store(folder, bench):
+    live = bench.start(LONG)
+    other = Bench(folder)
+    assert other.runner.live(live.key) is None
+    assert other.runner.stop(live.key, live.turn_id)
+    assert live.wait_closed(5)
+    assert reason(bench.events()) == "stopped"
+
+
+def test_a_stop_reaches_a_turn_in_another_process(folder, bench):
+    with Child(folder, [LONG]) as child:
+        assert bench.runner.stop(bench.key(), child.turn_id)
+        until(lambda: events.TURN_END in kinds(bench.events()))
+        assert reason(bench.events()) == "stopped"
+        assert child.process.wait(SOON) == 0
+
+
+@pytest.mark.parametrize("turn_id", ["t0", "", "../../etc/passwd"])
+def test_a_stop_of_a_turn_that_does_not_run_says_so(bench, turn_id):
+    live = bench.start(LONG)
+    assert not bench.runner.stop(live.key, turn_id)
+    assert not bench.runner.stop(bench.key("another"), live.turn_id)
+    live.end("stopped")
+    assert live.wait_closed(SOON)
+    assert not bench.runner.stop(live.key, live.turn_id)
+
+
+def test_a_stopped_sessions_next_turn_runs(bench):
+    live = bench.start(LONG)
+    bench.runner.stop(live.key, live.turn_id)
+    assert live.wait_closed(SOON)
+    assert reason(bench.run(HI)) == "finished"
+
+
+# --- a turn that died ---
+
+
+def _killed_in_a_tool(folder):
+    with Child(folder, [[["say", "x"], ["call", "count", {"to": 1}], ["call", "forever", {}]]]) as child:
+        store = FileStore(folder)
+        key = Bench(store).key()
+        until(lambda: [entry.kind for entry in store.read(key)].count(events.TOOL_PROGRESS) > 2)
+        child.kill()
+    return child
+
+
+def test_the_next_look_at_a_session_closes_a_turn_whose_process_was_killed(folder, bench):
+    """With a result for every call that had none."""
+    child = _killed_in_a_tool(folder)
+    assert events.TURN_END not in kinds(bench.events())
+    standing = bench.runner.standing(bench.key())
+    found = bench.events()
+    assert standing == Standing(None, len(found))
+    assert found[-1].payload["turn_id"] == child.turn_id
+    assert reason(found) == "interrupted"
+    results = of_kind(found, events.TOOL_RESULT)
+    assert len(results) == len(of_kind(found, events.TOOL_CALL)) == 2
+    assert results[1]["error"] == {"code": "failed", "message": "no result: the turn was interrupted"}
+
+
+def test_a_second_look_writes_nothing(folder, bench):
+    _killed_in_a_tool(folder)
+    bench.runner.standing(bench.key())
+    log = bench.log()
+    assert bench.runner.standing(bench.key()).turn_id is None
+    assert bench.log() == log
+
+
+def test_nothing_is_written_while_the_turns_process_lives(folder, bench):
+    """Law 3: also while it sleeps (SIGSTOP), because the kernel holds its lock."""
+    with Child(folder, [LONG]) as child:
+        until(lambda: len(bench.entries()) == 3)
+        os.kill(child.process.pid, signal.SIGSTOP)
+        standing = bench.runner.standing(bench.key())
+        bench.runner.recover(bench.key())
+        assert standing == Standing(child.turn_id, 3)
+        assert len(bench.entries()) == 3
+        with pytest.raises(SessionBusy):
+            bench.start(HI)
+        os.kill(child.process.pid, signal.SIGCONT)
+
+
+def test_a_start_on_a_dead_turn_closes_it_and_runs(folder, bench):
+    child = _killed_in_a_tool(folder)
+    bench.run(HI)
+    ends = of_kind(bench.events(), events.TURN_END)
+    assert [end["reason"] for end in ends] == ["interrupted", "finished"]
+    assert ends[0]["turn_id"] == child.turn_id
+    assert messages_are_valid(bench.puppet.requests[-1].messages)
+
+
+def test_eight_looks_at_a_dead_turn_close_it_once(folder):
+    _killed_in_a_tool(folder)
+    benches = [Bench(folder) for _ in range(8)]
+    looks = [in_background(lambda each=each: each.runner.standing(each.key())) for each in benches]
+    for thread, _ in looks:
+        thread.join(SOON)
+    assert kinds(benches[0].events()).count(events.TURN_END) == 1
+
+
+def test_a_dead_turn_that_cannot_be_closed_now_is_still_read(folder):
+    """A failed write still replays."""
+    _killed_in_a_tool(folder)
+
+    class ReadOnly(FileStore):
+        def append(self, key, entries, lease):
+            raise StoreError("read-only")
+
+    bench = Bench(ReadOnly(folder))
+    assert bench.runner.standing(bench.key()) == Standing(None, len(bench.entries()))
+    assert not bench.store.is_leased(bench.key())
+
+
+def test_an_unknown_session_is_not_found(bench):
+    with pytest.raises(NotFound):
+        bench.runner.standing(bench.key())
+    with pytest.raises(NotFound):
+        bench.runner.delete(bench.key())
+
+
+# --- delete ---
+
+
+def test_a_deleted_session_is_gone_for_good(bench):
+    bench.run(HI)
+    bench.runner.delete(bench.key())
+    for again in (
+        lambda: bench.runner.standing(bench.key()),
+        lambda: bench.runner.delete(bench.key()),
+        lambda: bench.start(HI),
+    ):
+        with pytest.raises(NotFound, match="there is no such session"):
+            again()
+
+
+def test_a_deletion_stops_the_running_turn_first(bench):
+    live = bench.start(LONG)
+    bench.runner.delete(live.key)
+    assert live.wait_closed(SOON)
+    assert live.ended_by == "stopped"
+    with pytest.raises(SessionDeleted):
+        bench.entries()
+
+
+def test_a_deletion_stops_a_turn_in_another_process(folder, bench):
+    with Child(folder, [LONG]) as child:
+        bench.runner.delete(bench.key())
+        assert child.process.wait(SOON) == 0
+    with pytest.raises(NotFound):
+        bench.runner.standing(bench.key())
+
+
+def test_two_deletions_at_once_are_one_deletion_and_one_not_found(bench):
+    bench.run(HI)
+    ready = threading.Barrier(2)
+
+    def delete():
+        ready.wait()
+        try:
+            return bench.runner.delete(bench.key())
+        except NotFound as error:
+            return error
+
+    outcomes = [in_background(delete) for _ in range(2)]
+    for thread, _ in outcomes:
+        thread.join(SOON)
+    assert sorted(type(results[0]).__name__ for _, results in outcomes) == ["NoneType", "NotFound"]
+
+
+# --- caps (law 10) ---
+
+
+def test_over_the_turns_of_a_process_the_answer_is_overloaded(folder):
+    """Law 10."""
+    bench = Bench(folder, max_turns=2, max_actor_turns=2)
+    running = [bench.start(LONG, session="a", actor=ANN), bench.start(LONG, session="b", actor=BOB)]
+    with pytest.raises(Overloaded, match="2 turns are running here") as caught:
+        bench.start(HI, session="c")
+    assert caught.value.headers == {"Retry-After": "5"}
+    assert bench.store.last_seq(bench.key("c")) == 0
+    _end_all(running)
+    assert reason(bench.run(HI, session="c")) == "finished"
+
+
+def test_over_the_turns_of_an_actor_others_still_run(folder):
+    """Law 10."""
+    bench = Bench(folder, max_actor_turns=1)
+    live = bench.start(LONG, session="a", actor=ANN)
+    with pytest.raises(Overloaded, match="1 of your turns"):
+        bench.start(HI, session="b", actor=ANN)
+    assert reason(bench.run(HI, session="b", actor=BOB)) == "finished"
+    _end_all([live])
+
+
+def test_starts_at_once_do_not_pass_the_cap_together(folder):
+    """Law 10: a turn counts from the moment it is admitted."""
+    bench = Bench(folder, max_turns=3, max_actor_turns=3)
+    ready = threading.Barrier(8)
+
+    def start(number):
+        ready.wait()
+        try:
+            return bench.start(LONG, session=f"s{number}")
+        except Overloaded:
+            return None
+
+    started = [in_background(lambda number=number: start(number)) for number in range(8)]
+    for thread, _ in started:
+        thread.join(SOON)
+    running = [results[0] for _, results in started if results[0]]
+    assert len(running) == 3
+    _end_all(running)
+
+
+def test_a_start_that_failed_gives_its_place_back(folder):
+    bench = Bench(folder, max_actor_turns=1)
+    lease = bench.store.acquire(bench.key(), 15, "t0")
+    for _ in range(3):
+        with pytest.raises(SessionBusy):
+            bench.start(HI)
+    bench.store.release(lease)
+    assert reason(bench.run(HI)) == "finished"
+
+
+def _end_all(running):
+    for live in running:
+        live.end("stopped")
+    assert all(live.wait_closed(SOON) for live in running)
+
+
+# --- threads ---
+
+
+def test_no_thread_is_left_when_the_turns_have_ended(bench):
+    for number in range(5):
+        bench.run([["call", "count", {"to": 2}]], HI, session=f"s{number}")
+    until(lambda: not turn_threads())
+
+
+def test_when_no_thread_can_be_had_the_turn_is_closed_and_the_answer_overloaded(bench):
+    """Law 10."""
+
+    def exhausted(work):
+        raise RuntimeError("can't start new thread")
+
+    with pytest.raises(Overloaded, match="no thread is left"):
+        bench.start(HI, spawn=exhausted)
+    assert reason(bench.events()) == "interrupted"
+    assert bench.runner.live(bench.key()) is None
+    assert reason(_last_turn(_and_then(bench))) == "finished"
+
+
+def test_when_no_watcher_can_be_had_the_turn_is_closed_too(bench, monkeypatch):
+    """Law 10: and the next turn has its watcher."""
+
+    def exhausted(thread):
+        raise RuntimeError("can't start new thread")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(threading.Thread, "start", exhausted)
+        with pytest.raises(Overloaded, match="no thread is left"):
+            bench.start(HI)
+    live = bench.start(LONG)
+    assert "litro-watcher" in turn_threads()
+    _end_all([live])
+
+
+def _and_then(bench):
+    bench.run(HI)
+    return bench.events()
+
+
+# --- the end of the process ---
+
+
+def test_a_drain_lets_a_turn_finish_within_the_grace(folder):
+    """H6."""
+    bench = Bench(folder, grace_seconds=SOON)
+    bench.start([["say", "a b c", 0.05]])
+    bench.runner.drain()
+    assert reason(bench.events()) == "finished"
+
+
+def test_a_drain_interrupts_what_does_not_finish_and_the_log_says_so(folder):
+    """H6."""
+    bench = Bench(folder, grace_seconds=0.1)
+    lives = [bench.start(LONG, session="a"), bench.start([["call", "forever", {}]], session="b")]
+    began = time.monotonic()
+    bench.runner.drain()
+    assert time.monotonic() - began < 4
+    for live in lives:
+        assert reason(bench.events(live.key)) == "interrupted"
+        assert not bench.store.is_leased(live.key)
+
+
+def test_a_process_that_drains_starts_nothing(bench):
+    bench.runner.drain()
+    with pytest.raises(Overloaded, match="shutting down") as caught:
+        bench.start(HI)
+    assert caught.value.retry_after == 2
+
+
+def test_a_turn_may_run_in_the_callers_thread(bench):
+    seen = []
+
+    def spawn(work):
+        seen.append(threading.get_ident())
+        work()
+
+    assert reason(bench.run([["call", "echo", {"value": 1}]], HI, spawn=spawn)) == "finished"
+    assert seen == [threading.get_ident()]
+
+
+def test_the_histories_that_are_kept_have_a_cap(bench, monkeypatch):
+    """Law 10."""
+    monkeypatch.setattr("flask_litro_agent.turns.runner._MOST_HISTORIES", 3)
+    for number in range(6):
+        bench.run(HI, session=f"s{number}", spawn=here)
+    assert [key.session for key in bench.runner._histories] == ["s3", "s4", "s5"]
