@@ -10,13 +10,15 @@ sys.path.insert(0, str(Path(__file__).parent))
 from importlib.metadata import version as installed_version
 
 project = "flask-litro-agent"
-copyright = "the flask-litro-agent authors. Apache-2.0"
+project_copyright = "the flask-litro-agent authors. Apache-2.0"
 version = release = installed_version(project)
 
 extensions = ["myst_parser", "settings_table"]
 exclude_patterns = ["_build"]
 myst_enable_extensions = ["colon_fence"]
 myst_heading_anchors = 3
+
+smartquotes = False
 
 html_theme = "furo"
 html_title = f"{project} {release}"
