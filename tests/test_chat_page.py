@@ -224,6 +224,12 @@ def test_a_new_visit_without_an_address_finds_the_last_conversation(
     finish(chat)
 
 
+def test_a_fresh_conversation_asks_the_server_nothing(wire: FakeWire, chat: BrowserPage) -> None:
+    chat.get_by_role("button", name="New conversation").click()
+    chat.wait_for_timeout(100)
+    assert [seen.path for seen in wire.requests if "/agent/" in seen.path] == []
+
+
 def test_a_new_conversation_is_empty_and_back_returns(wire: FakeWire, chat: BrowserPage) -> None:
     ask(chat)
     finish(chat)
@@ -236,8 +242,7 @@ def test_a_new_conversation_is_empty_and_back_returns(wire: FakeWire, chat: Brow
 
 def test_two_tabs_follow_each_other(wire: FakeWire, chat: BrowserPage) -> None:
     other = chat.context.new_page()
-    visit(other, wire)
-    assert session_of(other) == session_of(chat)
+    visit(other, wire, f"#{session_of(chat)}")
     ask(chat, "from the first")
     finish(other)
     finish(chat)
@@ -264,7 +269,7 @@ def test_stop_ends_the_turn_and_retry_asks_the_same_again(wire: FakeWire, chat: 
 def test_another_tab_may_stop_the_turn_with_escape(wire: FakeWire, chat: BrowserPage) -> None:
     wire.script, _ = held()
     other = chat.context.new_page()
-    visit(other, wire)
+    visit(other, wire, f"#{session_of(chat)}")
     ask(chat, "long story")
     expect(other.locator("#chat-stop")).to_be_visible()
     other.keyboard.press("Escape")

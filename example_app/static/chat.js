@@ -22,12 +22,13 @@ class Chat {
   #stream = new AbortController(); // the stream that is open now
   #sending = false;
   #following = false;
+  #begun = false; // whether the session may have a log
   #pinned = true;
   #transcript = new Transcript(part("log"), { name: title, retry: (text) => this.send(text) });
   #others = new BroadcastChannel(`litro-chat:${agent}`);
 
   constructor() {
-    this.#others.onmessage = ({ data }) => data === this.id && !this.#following && this.watch();
+    this.#others.onmessage = ({ data }) => data === this.id && !this.#following && this.join();
     addEventListener("scroll", () => (this.#pinned = isAtEnd()), { passive: true });
   }
 
@@ -35,10 +36,11 @@ class Chat {
     return this.#sending || this.#session.turn !== null;
   }
 
-  /** Show a session from its first event on. */
-  open(id) {
+  /** Show a session from its first event on; `begun` false: it is new, and has none. */
+  open(id, { begun }) {
     this.#take();
     this.id = id;
+    this.#begun = begun;
     this.#sending = false;
     this.#transcript.clear();
     const onstate = (state) => this.id === id && notify(NOTICES[state]);
@@ -48,9 +50,15 @@ class Chat {
     this.watch();
   }
 
+  /** Another tab has written to this session. */
+  join() {
+    this.#begun = true;
+    this.watch();
+  }
+
   /** Follow the log while somebody looks at the page. */
   async watch() {
-    if (this.#sending || document.hidden) return;
+    if (!this.#begun || this.#sending || document.hidden) return;
     const signal = this.#take();
     this.#following = true;
     try {
@@ -96,7 +104,8 @@ class Chat {
   }
 
   #begin(text) {
-    this.#sending = this.#pinned = true;
+    this.#begun = this.#sending = this.#pinned = true;
+    remember(this.id);
     notify("");
     this.#transcript.expect(text);
     this.#refresh();
@@ -149,11 +158,6 @@ function isAtEnd() {
   return innerHeight + scrollY >= document.documentElement.scrollHeight - 80;
 }
 
-/** The conversation's id: the address has it, else this browser's last one with this agent, else a fresh one. */
-function currentId() {
-  return location.hash.slice(1) || recall() || newSessionId();
-}
-
 function recall() {
   try {
     return localStorage.getItem(`litro-chat:${agent}`);
@@ -170,11 +174,21 @@ function remember(id) {
   }
 }
 
-function visit(id) {
-  const known = /^[A-Za-z0-9_-]{1,64}$/.test(id) ? id : newSessionId();
-  history.replaceState(null, "", `#${known}`);
-  remember(known);
-  chat.open(known);
+/** Show the conversation that the address names, else this browser's last one with this agent, else a new one. */
+function visit() {
+  const known = location.hash.slice(1) || recall() || "";
+  const begun = /^[A-Za-z0-9_-]{1,64}$/.test(known);
+  const id = begun ? known : newSessionId();
+  history.replaceState(null, "", `#${id}`);
+  chat.open(id, { begun });
+}
+
+/** Begin another conversation; the browser's back button returns to this one. */
+function renew() {
+  const id = newSessionId();
+  history.pushState(null, "", `#${id}`);
+  chat.open(id, { begun: false });
+  part("text").focus();
 }
 
 function submit() {
@@ -185,7 +199,7 @@ function submit() {
 }
 
 const chat = new Chat();
-visit(currentId());
+visit();
 
 part("form").addEventListener("submit", (event) => (event.preventDefault(), submit()));
 part("text").addEventListener("keydown", (event) => {
@@ -194,11 +208,8 @@ part("text").addEventListener("keydown", (event) => {
   submit();
 });
 part("stop").addEventListener("click", () => chat.stop());
-part("new").addEventListener("click", () => {
-  location.hash = newSessionId();
-  part("text").focus();
-});
+part("new").addEventListener("click", renew);
 part("start").addEventListener("click", ({ target }) => target.matches("button") && chat.send(target.textContent));
-addEventListener("hashchange", () => visit(currentId()));
+addEventListener("popstate", visit); // the address changed: by the back button, or by hand
 addEventListener("keydown", (event) => event.key === "Escape" && chat.isRunning && chat.stop());
 document.addEventListener("visibilitychange", () => (document.hidden ? chat.rest() : chat.watch()));
