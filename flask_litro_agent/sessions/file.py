@@ -20,13 +20,13 @@ from flask_litro_agent.sessions.lease_file import LeaseFile, holder_of
 from flask_litro_agent.sessions.line import Header, named
 from flask_litro_agent.sessions.listing import list_sessions
 from flask_litro_agent.sessions.log_writer import LogWriter
-from flask_litro_agent.sessions.logs import Logs
+from flask_litro_agent.sessions.logs import Logs, Stamp
 from flask_litro_agent.sessions.stop_marks import StopMarks
 from flask_litro_agent.sessions.tombstone import place_tombstone
 
 __all__ = ["FileStore"]
 
-_FIRST_PAUSE = 0.02
+_SHORTEST_PAUSE = 0.02
 _LONGEST_PAUSE = 0.25
 
 
@@ -65,8 +65,8 @@ class FileStore:
         return self._logs.read(key, after, kinds)
 
     def wait(self, key: SessionKey, after: int, seconds: float) -> bool:
-        """Wait until there is an entry after ``after``, looking at the file's size ever less often."""
-        deadline, pause = time.monotonic() + seconds, _FIRST_PAUSE
+        """Wait until there is an entry after ``after``, looking at the file the less often the longer it is quiet."""
+        deadline = time.monotonic() + seconds
         while True:
             stamp = self._logs.stamp(key)
             if self._logs.last_seq(key) > after:
@@ -74,8 +74,7 @@ class FileStore:
             while self._logs.stamp(key) == stamp:
                 if (left := deadline - time.monotonic()) <= 0:
                     return False
-                time.sleep(min(pause, left))
-                pause = min(pause * 1.5, _LONGEST_PAUSE)
+                time.sleep(min(_pause(stamp), left))
 
     def acquire(self, key: SessionKey, ttl: float, turn_id: str | None = None) -> Lease | None:
         """Take the session's lock, or return None; SessionDeleted for a deleted session."""
@@ -177,6 +176,12 @@ class _Held:
         """Raise LeaseLost unless the lock is still the session's lock."""
         if not self.file.is_current:
             raise LeaseLost(f"{named(self.file.lease.key)}: its lock is gone, and perhaps its folder")
+
+
+def _pause(stamp: Stamp | None) -> float:
+    """Return the seconds until the next look: a quarter of the time for which the log has been quiet."""
+    quiet = time.time() - stamp.changed if stamp else 0.0
+    return min(max(quiet / 4, _SHORTEST_PAUSE), _LONGEST_PAUSE)
 
 
 def _forget_in_children(store: FileStore) -> None:

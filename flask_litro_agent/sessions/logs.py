@@ -29,10 +29,11 @@ _logger = logging.getLogger("flask_litro_agent.sessions")
 
 
 class Stamp(NamedTuple):
-    """What tells a log that has changed from one that has not."""
+    """What tells a log that has changed from one that has not; ``changed`` is in seconds since the epoch."""
 
     inode: int
     size: int
+    changed: float
 
 
 class Logs:
@@ -128,4 +129,4 @@ def stamp_at(path: str) -> Stamp | None:
         status = os.stat(path, follow_symlinks=False)
     except OSError:
         return None
-    return Stamp(status.st_ino, status.st_size)
+    return Stamp(status.st_ino, status.st_size, status.st_mtime)

@@ -93,13 +93,12 @@ class Tail:
             live.wait_closed(wait)
 
     def _from_store(self, wait: float) -> Iterator[bytes]:
-        silent = True
-        for chunk in self._stored():
-            silent = False
-            yield chunk
         if self.until is not None:
+            yield from self._stored()
             self._done = True
-        if silent and not self._done and not self.store.wait(self.key, self.after, wait):
+        elif self.store.wait(self.key, self.after, wait):
+            yield from self._stored()
+        else:
             yield from self._abandoned()
 
     def _abandoned(self) -> Iterator[bytes]:
