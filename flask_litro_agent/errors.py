@@ -100,14 +100,20 @@ class AgentError(LitroError):
 
 
 class BadRequest(AgentError):
+    """The request says something that cannot be."""
+
     status = 400
 
 
 class Forbidden(AgentError):
+    """This caller may not do this."""
+
     status = 403
 
 
 class NotFound(AgentError):
+    """There is no such thing, or none that this caller may see."""
+
     status = 404
 
 
@@ -126,10 +132,14 @@ class SessionBusy(AgentError):
 
 
 class BodyTooLarge(AgentError):
+    """The body has more bytes than it may have."""
+
     status = 413
 
 
 class UnsupportedMediaType(AgentError):
+    """The body is not what the route reads."""
+
     status = 415
 
 

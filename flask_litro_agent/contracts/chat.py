@@ -33,6 +33,8 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Text:
+    """Words in a message."""
+
     text: str
 
 
@@ -119,11 +121,15 @@ class ChatRequest:
 
 @dataclass(frozen=True, slots=True)
 class TextDelta:
+    """Words of the answer, as they arrive."""
+
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class ReasoningDelta:
+    """Words of the model's reasoning, as they arrive."""
+
     text: str
 
 

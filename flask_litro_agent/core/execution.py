@@ -25,11 +25,15 @@ _WAITING_REPORTS = 64
 
 @dataclass(frozen=True, slots=True)
 class Finished:
+    """The work returned this."""
+
     value: Any
 
 
 @dataclass(frozen=True, slots=True)
 class Raised:
+    """The work raised this."""
+
     error: BaseException
 
 
