@@ -106,9 +106,9 @@ class Stream:
 class Server:
     """A running server; ``ask`` and its kin speak HTTP to it as ann, or as another actor."""
 
-    def __init__(self, process: subprocess.Popen, log: Path) -> None:
+    def __init__(self, process: subprocess.Popen, log: Path, *, port: int = 0) -> None:
         self.process = process
-        self.port = 0
+        self.port = port
         self._log = log
         self._streams: list[Stream] = []
 

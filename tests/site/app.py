@@ -9,6 +9,7 @@ from flask import Flask, request
 
 from flask_litro_agent import Actor, LitroAgent
 from flask_litro_agent.contracts import Rendered
+from tests.site import slow_disk
 
 PEOPLE = {
     "ann": Actor("ann", "Ann", frozenset({"secrets:read"})),
@@ -33,6 +34,10 @@ class TagPlugin:
     @hookimpl
     def register_renderers(self):
         return {"tag": TagRenderer}
+
+    @hookimpl
+    def register_session_stores(self, app):
+        return slow_disk.stores(app)
 
 
 def create_app(config=None):

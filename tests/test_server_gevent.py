@@ -1,0 +1,180 @@
+"""One gevent worker: what waits in it (readers, tools, the disk) leaves the site's own pages as fast as before."""
+
+import http.server
+import os
+import resource
+import statistics
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.servers import percentile, serve, until
+
+pytestmark = pytest.mark.server
+
+TAILS = 300
+BRIEFLY = 0.3
+
+
+@pytest.fixture(scope="module")
+def many_files():
+    """Allow this process, and the servers that it starts, a descriptor for each tail."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = 2 * TAILS + 500
+    if soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (min(wanted, hard), hard))
+    yield
+    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+@pytest.fixture
+def slow_upstream():
+    """A web server that answers after a second."""
+
+    class Answer(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            time.sleep(1)
+            self.send_response(200)
+            self.end_headers()
+            self.wfile.write(b"at last")
+
+        def log_message(self, *_):
+            pass
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Answer)
+    threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}).start()
+    yield f"http://127.0.0.1:{server.server_port}/"
+    server.shutdown()
+    server.server_close()
+
+
+def time_home(server, count):
+    """Return how many ms each of so many requests for the front page took, on one connection."""
+    connection, times = server.connect(), []
+    for _ in range(count):
+        began = time.perf_counter()
+        home = server.ask("GET", "/", connection=connection)
+        assert home.response.read() == b"home"
+        times.append((time.perf_counter() - began) * 1000)
+    return times
+
+
+def time_home_until(server, done):
+    times = []
+    while not done():
+        times += time_home(server, 1)
+        time.sleep(0.01)
+    return times
+
+
+def cpu_seconds(process):
+    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def resident_kib(process):
+    pages = int(Path(f"/proc/{process}/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE") // 1024
+
+
+class Background:
+    """Reads a stream to its end in a thread."""
+
+    def __init__(self, stream):
+        self.events = []
+        self._thread = threading.Thread(target=lambda: self.events.extend(stream))
+        self._thread.start()
+
+    def done(self):
+        return not self._thread.is_alive()
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="/proc is missing: figures need Linux")
+def test_three_hundred_idle_readers_leave_the_site_fast_and_the_next_is_refused(tmp_path, many_files):
+    settings = {"LITRO_MAX_TAILS": TAILS, "LITRO_MAX_ACTOR_TAILS": 2 * TAILS, "LITRO_STREAM_SECONDS": 60}
+    with serve("gevent", tmp_path, **settings) as server:
+        first = server.post("idle", [["say", "x"]])
+        list(first)
+        alone, before = time_home(server, 200), resident_kib(first.process)
+
+        tails = [server.get("idle", "?from=99&follow=1") for _ in range(TAILS)]
+        assert {tail.status for tail in tails} == {200}
+        refused = server.get("idle", "?follow=1")
+        assert (refused.status, refused.headers["Retry-After"]) == (503, "5")
+
+        memory = (resident_kib(first.process) - before) / TAILS
+        began, used = time.monotonic(), cpu_seconds(first.process)
+        time.sleep(2)
+        busy = (cpu_seconds(first.process) - used) / (time.monotonic() - began)
+        beside = time_home(server, 400)
+        print(f"\n{'GET / in ms':24}  median     p99     max")
+        for name, times in (("alone", alone), (f"beside {TAILS} idle tails", beside)):
+            print(
+                f"{name:24} {statistics.median(times):7.1f} {percentile(times, 0.99):7.1f} {max(times):7.1f}"
+            )
+        print(f"an idle tail: {memory:.0f} KiB; {TAILS} of them: {busy:.0%} of one CPU")
+        assert statistics.median(beside) < 50
+        assert percentile(beside, 0.99) < 250
+
+        assert server.post("other", [["say", "x"]], actor="bob").status == 503
+        assert server.status("other", actor="bob") == 404  # refused before anything was begun
+        tails[0].leave()
+        until(lambda: server.status("idle", "?from=99&follow=1") == 200, seconds=5)
+
+
+def test_every_follower_sees_the_next_turn(tmp_path, many_files):
+    with serve("gevent", tmp_path, LITRO_MAX_ACTOR_TAILS=100) as server:
+        list(server.post("watched", [["say", "x"]]))
+        followers = [server.get("watched", "?from=6&follow=1") for _ in range(50)]
+        stream = server.post("watched", [["say", "a b c", 0.02]])
+        first, *_ = stream
+        assert first["seq"] == 6
+        for follower in followers:
+            follower.next("turn-end")
+            assert follower.raw.lstrip(b"\n") == stream.raw.lstrip(b"\n")
+
+
+@pytest.mark.parametrize("waits_for", ["time.sleep", "requests"])
+def test_a_tool_that_waits_stops_nobody_else(waits_for, tmp_path, slow_upstream):
+    call = {
+        "time.sleep": ["call", "slow", {"seconds": 1.0}],
+        "requests": ["call", "fetch", {"url": slow_upstream}],
+    }
+    with serve("gevent", tmp_path) as server:
+        turn = Background(server.post("waits", [call[waits_for]], [["say", "done"]]))
+        times = time_home_until(server, turn.done)
+        results = [event["payload"] for event in turn.events if event["kind"] == "tool-result"]
+        assert [result["output"] for result in results] == [
+            "late" if waits_for == "time.sleep" else "at last"
+        ]
+        assert len(times) > 10
+        assert max(times) < 500  # the tool took a second
+
+
+@pytest.mark.parametrize("on_hub", [False, True], ids=["as it is", "control: on the hub"])
+def test_a_slow_disk_stops_nobody_else(on_hub, tmp_path):
+    settings = {"LITRO_SESSION_STORE": "slow", "LITRO_SLOW_SECONDS": BRIEFLY, "LITRO_SLOW_ON_HUB": on_hub}
+    with serve("gevent", tmp_path, **settings) as server:
+        done = threading.Event()
+        events = []
+
+        def ask():
+            events.extend(server.post("disk", [["say", "a b c"]]))
+            done.set()
+
+        turn = threading.Thread(target=ask)
+        turn.start()
+        times = time_home_until(server, done.is_set)
+        turn.join()
+        assert events[-1]["kind"] == "turn-end"
+        assert (max(times) > 0.8 * BRIEFLY * 1000) is on_hub, max(times)
+
+
+def test_many_turns_at_once_all_end(tmp_path):
+    settings = {"LITRO_MAX_ACTOR_TURNS": 50, "LITRO_MAX_ACTOR_TAILS": 50}
+    with serve("gevent", tmp_path, **settings) as server:
+        streams = [server.post(f"s{n}", [["say", "a b c d", 0.05]]) for n in range(40)]
+        ends = [stream.next("turn-end")["payload"]["reason"] for stream in streams]
+        assert ends == ["finished"] * 40
