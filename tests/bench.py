@@ -108,8 +108,14 @@ class Bench:
 
     def tail(self, key=None, *, after=0, **options):
         """Return a tail of a session; a turn in flight when ``turn_from`` is given, a replay with ``until``."""
-        wanted = {"longest": SOON, "heartbeat": SOON, "gone": lambda: False, **options}
-        return Tail(store=self.store, key=key or self.key(), live=self.runner.live, after=after, **wanted)
+        wanted = {
+            "live": self.runner.live,
+            "longest": SOON,
+            "heartbeat": SOON,
+            "gone": lambda: False,
+            **options,
+        }
+        return Tail(store=self.store, key=key or self.key(), after=after, **wanted)
 
     def read_turn(self, live):
         """Return the bytes that the POST response of this turn sends."""

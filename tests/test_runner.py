@@ -1,13 +1,9 @@
 """Starting, finding and ending turns: one writer a session, in any number of threads and processes."""
 
-import json
 import os
 import signal
-import subprocess
-import sys
 import threading
 import time
-from pathlib import Path
 
 import pytest
 
@@ -28,10 +24,10 @@ from tests.bench import (
     reason,
     until,
 )
+from tests.turn_child import Child
 
 HI = [["say", "hi"]]
 LONG = [["say", "one"], ["sleep", 60]]
-ROOT = Path(__file__).parents[1]
 
 
 @pytest.fixture
@@ -42,36 +38,6 @@ def folder(tmp_path):
 @pytest.fixture
 def bench(folder):
     return Bench(folder)
-
-
-class Child:
-    """Another process that runs turns on the same folder."""
-
-    def __init__(self, folder, *turns, session="s1", **order):
-        order = {"folder": str(folder), "session": session, "turns": turns, **order}
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "tests.turn_child", json.dumps(order)],
-            cwd=ROOT,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-        )
-        self.turn_id = self.process.stderr.readline().decode().strip()
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *raised):
-        self.kill()
-        self.process.stdout.close()
-        self.process.stderr.close()
-
-    def kill(self):
-        """``kill -9``, and the whole of what it had shown."""
-        self.process.kill()
-        self.process.wait(SOON)
-
-    def shown(self):
-        return self.process.stdout.read()
 
 
 def turn_threads():

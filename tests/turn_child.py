@@ -1,4 +1,5 @@
-"""A process that runs turns on a session folder, for the tests that kill one: ``python -m tests.turn_child ORDER``.
+"""A process that runs turns on a session folder, for the tests that kill one: ``python -m tests.turn_child ORDER``,
+which ``Child`` starts.
 
 ORDER is a JSON object: ``folder``, ``session``, ``turns`` (a list of lists of rounds), ``lease_seconds``, and
 
@@ -13,11 +14,45 @@ from __future__ import annotations
 import json
 import os
 import signal
+import subprocess
 import sys
+from pathlib import Path
 
 from flask_litro_agent.sessions.file import FileStore
 from flask_litro_agent.turns.tail import HEARTBEAT
-from tests.bench import Bench
+from tests.bench import SOON, Bench
+
+ROOT = Path(__file__).parents[1]
+
+
+class Child:
+    """Another process that runs turns on the same folder."""
+
+    def __init__(self, folder, *turns, session="s1", **order):
+        order = {"folder": str(folder), "session": session, "turns": turns, **order}
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "tests.turn_child", json.dumps(order)],
+            cwd=ROOT,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        self.turn_id = self.process.stderr.readline().decode().strip()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *raised):
+        self.kill()
+        self.process.stdout.close()
+        self.process.stderr.close()
+
+    def kill(self):
+        """``kill -9``, and the whole of what it had shown."""
+        self.process.kill()
+        self.process.wait(SOON)
+
+    def shown(self):
+        return self.process.stdout.read()
 
 
 class DyingStore(FileStore):
