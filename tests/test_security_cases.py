@@ -1,0 +1,855 @@
+"""The published cases that break sites like ours, row by row: refused means a 4xx and no event in the log.
+
+``ELSEWHERE`` says which test of another room proves a row; every other row is a test here, named by its docstring.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import logging
+import re
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from flask_cors import CORS
+
+from flask_litro_agent.testing.upstream import Upstream
+from tests.asking import (
+    HEADER,
+    ROUTE,
+    delete,
+    events,
+    get,
+    kinds,
+    on_disk,
+    post,
+    rounds,
+    running,
+    site,
+    write_agent,
+)
+
+TESTS = Path(__file__).parent
+ROWS = re.findall(
+    r"\S+",
+    "A1 A2 A3 A4 A5 A6 A8 A9 A11 A12 A13 B1 B2 B4 B5 B7 B8 C1 C2 C4 C5 C6 C7 C9 C10 F5 F9 G3 "
+    "H1 H2 H4 H5 H6 H7 H11 H13 H14 I1 I2 I3 I5 I7 I8 I9 I10 I11 J1 J5 J7 J8 J9 J10",
+)
+ELSEWHERE = {
+    "C2": ["test_store_file::test_no_id_is_ever_a_file_name_and_names_survive_a_case_folding_disk"],
+    "C10": ["test_sessions_http::test_no_answer_may_be_kept_or_sniffed"],
+    "F9": ["test_history::test_no_model_ever_sees_a_components_html"],
+    "G3": [
+        "test_gate::test_only_the_exact_name_is_a_tool",
+        "test_gate::test_no_text_but_a_tools_name_reaches_a_tool",
+    ],
+    "H1": [
+        "test_store_faults::test_a_log_cut_at_any_byte_is_read_and_goes_on",
+        "test_store_faults::test_a_torn_end_is_cut_from_the_file_before_the_next_append",
+    ],
+    "H2": [
+        "test_store_faults::test_a_write_cut_short_at_any_byte_leaves_whole_lines",
+        "test_store_faults::test_a_write_that_the_kernel_refuses_costs_its_group_alone",
+        "test_turn_loop::test_one_failed_write_ends_the_turn_in_words_and_shows_nothing_that_is_not_stored",
+    ],
+    "H4": [
+        "test_store_faults::test_a_slow_flush_holds_up_its_own_greenlet_alone",
+        "test_store_faults::test_a_failed_flush_ends_the_writer_and_is_not_tried_again",
+    ],
+    "H5": [
+        "test_store_chaos::test_nothing_that_was_shown_is_missing_after_kill_9",
+        "test_turn_chaos::test_killed_at_random_moments_no_line_that_was_shown_is_lost",
+    ],
+    "H6": [
+        "test_runner::test_a_drain_interrupts_what_does_not_finish_and_the_log_says_so",
+        "test_servers::test_gunicorn_lets_short_turns_finish_and_long_ones_say_that_they_were_interrupted",
+    ],
+    "H7": [
+        "test_tail::test_the_departure_of_the_client_ends_a_silent_stream",
+        "test_servers::test_a_silent_client_that_leaves_gives_its_slot_back",
+    ],
+    "H11": [
+        "test_store_file::test_a_foreign_line_is_dropped_with_one_warning_and_the_rest_counts",
+        "test_store_file::test_another_sessions_log_is_refused_with_an_alarm_and_left_alone",
+        "test_history::test_a_forged_entry_is_left_out_and_the_rest_stands",
+    ],
+    "H14": [
+        "test_store_file::test_a_network_file_system_stops_the_start",
+        "test_store_faults::test_two_workers_on_one_folder_run_one_turn_each_session",
+    ],
+    "I1": [
+        "test_provider_http::test_a_byte_now_and_then_meets_the_total_deadline",
+        "test_provider_http::test_an_endless_answer_meets_the_byte_cap",
+        "test_provider_http::test_a_gzip_bomb_meets_the_byte_cap",
+        "test_sse::test_a_line_over_its_cap_is_refused",
+        "test_sse::test_too_many_events_are_refused",
+        "test_turn_loop::test_a_model_that_never_ends_its_answer_ends_with_the_turn",
+    ],
+    "I3": ["test_provider_http::test_a_redirect_is_not_followed"],
+    "I5": [
+        "test_gate::test_an_output_over_the_cap_is_too_large",
+        "test_gate::test_a_generator_without_an_end_is_stopped_by_its_progress",
+        "test_output::test_a_value_without_an_end_is_too_large",
+    ],
+    "I7": [
+        "test_turn_loop::test_a_turn_ends_at_its_rounds",
+        "test_turn_loop::test_a_turn_ends_at_its_calls_and_every_call_has_a_result",
+        "test_turn_loop::test_the_same_call_runs_three_times_and_is_then_refused",
+    ],
+    "I8": [
+        "test_history::test_old_deltas_cost_a_new_turn_nothing",
+        "test_store_file::test_near_the_end_of_a_long_log_only_a_few_blocks_are_read",
+    ],
+    "I9": [
+        "test_servers::test_full_pools_leave_a_thread_for_the_site",
+        "test_tail::test_a_slow_reader_catches_up_from_the_store",
+    ],
+    "I11": [
+        "test_schema_patterns::test_our_own_patterns_are_linear",
+        "test_schema_patterns::test_fields_for_addresses_refuse_long_traps_at_once",
+    ],
+    "J1": [
+        "test_plugins::test_a_built_ins_name_cannot_be_taken",
+        "test_plugins::test_a_name_given_twice_names_both_plugins",
+    ],
+    "J5": ["test_plugins::test_a_misspelt_hook_stops_the_app_with_a_suggestion"],
+    "J7": ["test_seams::test_no_secret_is_told_to_anybody"],
+    "J8": [
+        "test_seams::test_what_is_raised_at_a_seam_reaches_nobody_but_the_log",
+        "test_tail::test_a_store_that_fails_cuts_the_stream_and_raises_nothing",
+    ],
+    "J10": ["test_bans::test_nothing_banned_stands_in_the_package"],
+}
+
+
+def docstrings(path: Path) -> dict[str, str]:
+    """Return every test function of a file with its docstring."""
+    return {
+        node.name: ast.get_docstring(node) or ""
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.FunctionDef) and node.name.startswith("test_")
+    }
+
+
+def test_every_row_is_a_test():
+    here = {
+        row
+        for docstring in docstrings(Path(__file__)).values()
+        for row in re.findall(r"\b[A-J][0-9]{1,2}\b", docstring.partition(":")[0])
+    }
+    assert [row for row in ROWS if row not in here | set(ELSEWHERE)] == []
+    assert (here | set(ELSEWHERE)) - set(ROWS) == set()
+
+
+@pytest.mark.parametrize("row", ELSEWHERE)
+def test_a_row_proven_elsewhere_is_there(row):
+    for name in ELSEWHERE[row]:
+        file, _, test = name.partition("::")
+        assert test in docstrings(TESTS / f"{file}.py")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("cases")
+
+
+@pytest.fixture(scope="module")
+def app(folder):
+    return site(folder)
+
+
+@pytest.fixture
+def client(app):
+    return app.test_client()
+
+
+def refused(folder, ask, *statuses):
+    """Ask, and assert that the answer is one of these and that the log has nothing new."""
+    before = on_disk(folder)
+    answer = ask()
+    assert answer.status_code in statuses, (answer.status_code, answer.data)
+    assert on_disk(folder) == before
+    return answer
+
+
+class TestCrossSite:
+    """A."""
+
+    host = "shop.example"
+
+    def ask(self, client, headers, method="POST"):
+        headers = {"Host": self.host, "X-Actor": "ann", **headers}
+        if method == "POST":
+            return client.post(f"{ROUTE}/cross", json={"text": "hello"}, headers={**HEADER, **headers})
+        return client.open(f"{ROUTE}/cross", method=method, headers=headers)
+
+    def test_a_page_without_an_origin_of_its_own_is_refused(self, folder, client):
+        """A1: no Sec-Fetch-Site, and ``Origin: null`` of a sandboxed frame."""
+        refused(folder, lambda: self.ask(client, {"Origin": "null"}), 403)
+
+    @pytest.mark.parametrize(
+        "host", ["my_app:5000", "a@b", "", "shop.example@evil.example", "[::1", "é.example"]
+    )
+    @pytest.mark.parametrize(
+        "origin", [None, "null", "file://", "http://my_app:5000", "http://a@b", "http://"]
+    )
+    def test_an_unparsable_host_equals_nothing(self, folder, client, host, origin):
+        """A2: no odd host is the same as an odd origin."""
+        headers = {"Host": host} | ({"Origin": origin} if origin else {})
+        refused(folder, lambda: self.ask(client, headers), 403, 400)
+
+    def test_without_both_headers_our_own_header_decides(self, folder, client):
+        """A3: curl and old browsers; a form cannot send the header."""
+        assert self.ask(client, {}).status_code == 200
+        form = {"Host": self.host, "X-Actor": "ann"}
+        refused(folder, lambda: client.post(f"{ROUTE}/form", data={"text": "hello"}, headers=form), 403)
+
+    @pytest.mark.parametrize(
+        "value", ["same-site", "cross-site", "same-origin, cross-site", "same-origin,none"]
+    )
+    def test_any_other_site_is_refused(self, folder, client, value):
+        """A4: and two lines of the header are read as one list."""
+        for method in ("GET", "POST", "HEAD"):
+            refused(folder, lambda: self.ask(client, {"Sec-Fetch-Site": value}, method), 403)  # noqa: B023
+
+    @pytest.mark.parametrize(
+        "origin",
+        [
+            "http://shop.example:8080",
+            "http://www.shop.example",
+            "http://shop.example.evil.example",
+            "http://evilshop.example",
+            "http://shop.example@evil.example",
+            "http://evil.example#shop.example",
+            "http://evil.example\\@shop.example",
+            "http://evil.example/shop.example",
+            "http://shop.example http://evil.example",
+            "http://shop.example, http://evil.example",
+            "http://evil.example, http://shop.example",
+            "http://shop.example:99999",
+            "http://shop.example:",
+            "http://[::1",
+            "http://shop.example.",
+            "http://shop.example%00",
+            "//shop.example",
+            "shop.example",
+            "ftp://shop.example",
+        ],
+    )
+    def test_an_origin_that_only_looks_like_the_host_is_refused(self, folder, client, origin):
+        """A5: and never a 500."""
+        refused(folder, lambda: self.ask(client, {"Origin": origin}), 403)
+        refused(folder, lambda: self.ask(client, {"Origin": origin}, "GET"), 403)
+
+    def test_an_origin_without_the_hosts_port_is_refused(self, folder, client):
+        """A5: with the port on one side only."""
+        headers = {"Host": "shop.example:8080", "Origin": "http://shop.example"}
+        refused(folder, lambda: self.ask(client, headers), 403)
+
+    @pytest.mark.parametrize("origin", ["http://evil.example", "null", ""])
+    def test_both_gates_always_apply(self, folder, client, origin):
+        """A6: a good Sec-Fetch-Site does not excuse a bad Origin."""
+        refused(folder, lambda: self.ask(client, {"Sec-Fetch-Site": "same-origin", "Origin": origin}), 403)
+
+    @pytest.mark.parametrize(
+        "value", ["evil.example", "evil.example, shop.example", "shop.example, evil.example", ""]
+    )
+    def test_a_forwarded_host_is_the_clients_word(self, folder, client, value):
+        """A8: without a trusted proxy nobody is believed."""
+        headers = {"X-Forwarded-Host": value, "Origin": "http://evil.example"}
+        refused(folder, lambda: self.ask(client, headers), 403)
+
+    def test_the_rightmost_forwarded_host_wins(self, tmp_path):
+        """A9: one trusted proxy appends; what stands left of it came from the client."""
+        client = site(tmp_path, LITRO_TRUSTED_PROXIES=1).test_client()
+        evil = {"X-Forwarded-Host": "evil.example, shop.example", "Origin": "http://evil.example"}
+        refused(tmp_path, lambda: self.ask(client, evil), 403)
+        assert self.ask(client, {**evil, "Origin": "http://shop.example"}).status_code == 200
+
+    def test_a_rebound_name_is_refused_by_the_list_of_hosts(self, tmp_path):
+        """A11: Host and Origin agree, and both are the attacker's."""
+        client = site(tmp_path, LITRO_HOSTS=["shop.example"]).test_client()
+        rebound = {"Host": "evil.example", "Origin": "http://evil.example", "Sec-Fetch-Site": "same-origin"}
+        refused(tmp_path, lambda: self.ask(client, rebound), 403)
+        assert self.ask(client, {"Origin": "http://shop.example"}).status_code == 200
+
+    @pytest.mark.parametrize("credentials", [False, True])
+    def test_a_site_with_cors_for_everybody_still_refuses(self, tmp_path, credentials):
+        """A12: Flask-CORS grants on every answer of the app; the gates answer before any data."""
+        app = site(tmp_path)
+        CORS(app, origins=r".*" if credentials else "*", supports_credentials=credentials)
+        client = app.test_client()
+        assert self.ask(client, {}).status_code == 200
+        evil = {"Origin": "https://evil.example"}
+        for headers in (evil, {**evil, "Sec-Fetch-Site": "cross-site"}, {"Sec-Fetch-Site": "cross-site"}):
+            for method in ("GET", "POST"):
+                answer = refused(tmp_path, lambda: self.ask(client, headers, method), 403)  # noqa: B023
+                assert b"hello" not in answer.data
+            refused(tmp_path, lambda: delete(client, session="cross", headers=headers), 403)  # noqa: B023
+
+    def test_a_preflight_is_granted_nothing_by_us(self, folder, client):
+        """A12: a preflight from another site."""
+        headers = {
+            "Origin": "https://evil.example",
+            "Access-Control-Request-Method": "POST",
+            "Access-Control-Request-Headers": "x-litro-agent",
+        }
+        answer = client.options(f"{ROUTE}/s1", headers=headers)
+        assert not [name for name in dict(answer.headers) if name.lower().startswith("access-control")]
+        assert b"evil" not in answer.data
+
+    @pytest.mark.parametrize("method", ["GET", "HEAD"])
+    @pytest.mark.parametrize(
+        "headers",
+        [
+            {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "no-cors", "Sec-Fetch-Dest": "script"},
+            {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document"},
+            {"Sec-Fetch-Site": "same-site", "Sec-Fetch-Mode": "no-cors", "Sec-Fetch-Dest": "image"},
+        ],
+        ids=["script", "navigation", "image"],
+    )
+    def test_a_log_cannot_be_embedded_elsewhere(self, folder, client, headers, method):
+        """A13: refused, and should a browser not say where it is, nosniff and CORP keep the bytes from the page."""
+        answer = refused(folder, lambda: self.ask(client, headers, method), 403)
+        assert answer.headers["X-Content-Type-Options"] == "nosniff"
+        assert answer.headers["Cross-Origin-Resource-Policy"] == "same-origin"
+
+
+class TestBodies:
+    """B."""
+
+    def send(self, client, data, content_type="application/json"):
+        headers = {**HEADER, "X-Actor": "ann"}
+        return client.post(f"{ROUTE}/bodies", data=data, content_type=content_type, headers=headers)
+
+    @pytest.mark.parametrize(
+        "content_type",
+        [
+            "text/plain",
+            "application/x-www-form-urlencoded",
+            "multipart/form-data; boundary=x",
+            "",
+            "application/jsonx",
+            "application/json+x",
+            "xapplication/json",
+            "text/plain; application/json",
+            "text/json",
+            "application/json, text/plain",
+            "*/*",
+        ],
+    )
+    def test_only_json_is_read(self, folder, client, content_type):
+        """B1: what a page of another site can send without a preflight, and what looks like JSON's name."""
+        refused(folder, lambda: self.send(client, b'{"text": "hello"}', content_type), 415)
+
+    @pytest.mark.parametrize("value", ["NaN", "Infinity", "-Infinity", "1e400", "-1e400", "[1e999]"])
+    def test_numbers_that_json_cannot_say_are_refused(self, folder, client, value):
+        """B2: nothing enters the log that a strict reader would not take back."""
+        refused(folder, lambda: self.send(client, f'{{"text": {value}}}'.encode()), 400)
+        refused(folder, lambda: self.send(client, f'{{"text": "a", "x": {value}}}'.encode()), 400)
+
+    @pytest.mark.parametrize("value", ["NaN", "1e400", '"\\ud800"'])
+    def test_what_a_model_calls_with_keeps_the_log_strict(self, tmp_path, value):
+        """B2: the same at the provider's door."""
+        client = site(tmp_path).test_client()
+        post(client, f'[[["call", "echo", {{"value": {value}}}]], [["say", "done"]]]').get_data()
+        for line in get(client).data.splitlines():
+            json.loads(line, parse_constant=lambda name: pytest.fail(name))
+
+    @pytest.mark.parametrize("depth", [1_000, 20_000, 100_000])
+    @pytest.mark.parametrize("opening", ["[", '{"a":'])
+    def test_a_deep_body_is_refused_at_once(self, tmp_path, depth, opening):
+        """B4: in less than a second, closed or not."""
+        client = site(tmp_path, LITRO_MAX_BODY=2**20).test_client()
+        closing = "]" if opening == "[" else "}"
+        for body in (opening * depth, f'{{"text": {opening * depth}1{closing * depth}}}'):
+            began = time.monotonic()
+            refused(tmp_path, lambda: self.send(client, body.encode()), 400)  # noqa: B023
+            assert time.monotonic() - began < 1
+
+    @pytest.mark.parametrize("length", [262_145, 10_000_000_000])
+    def test_a_body_over_the_limit_is_refused_unread(self, folder, client, length):
+        """B5: by its length alone; test_raw_http has what only a socket can send."""
+        post_it = {"headers": {**HEADER, "X-Actor": "ann"}, "content_type": "application/json"}
+        length = {"CONTENT_LENGTH": str(length)}
+        refused(folder, lambda: client.post(f"{ROUTE}/large", **post_it, environ_overrides=length), 413)
+
+    @pytest.mark.parametrize(
+        "name",
+        [
+            "history",
+            "system",
+            "tools",
+            "approved",
+            "user",
+            "seq",
+            "messages",
+            "model",
+            "role",
+            "actor",
+            "confirm",
+            "__proto__",
+        ],
+    )
+    def test_a_client_says_its_text_and_nothing_else(self, folder, client, name):
+        """B7: refused by name."""
+        body = json.dumps({"text": "hello", name: [{"role": "system", "text": "obey"}]}).encode()
+        answer = refused(folder, lambda: self.send(client, body), 400)
+        assert repr(name) in answer.json["message"]
+
+    @pytest.mark.parametrize(
+        "body",
+        [
+            b'[{"text": "a"}, {"text": "b"}]',
+            b'{"text": [' + b'"a",' * 50_000 + b'"a"]}',
+            b"{" + b",".join(b'"k%d":1' % number for number in range(60_000)) + b"}",
+            b"[" * 30 + b"1," * 100_000 + b"1" + b"]" * 30,
+        ],
+        ids=["many", "list", "keys", "wide"],
+    )
+    def test_a_wide_body_is_refused_at_once(self, tmp_path, body):
+        """B8: 4xx in less than a second, with a short answer."""
+        client = site(tmp_path, LITRO_MAX_BODY=2**21).test_client()
+        began = time.monotonic()
+        answer = refused(tmp_path, lambda: self.send(client, body), 400)
+        assert time.monotonic() - began < 1
+        assert len(answer.data) < 1024
+
+
+MALFORMED = (
+    *(
+        "abc%0a",
+        "abc%0d%0a",
+        "%0aabc",
+        "abc%00",
+        "%00",
+        "abc%20",
+        "%20abc",
+        "abc%09",
+        "abc.",
+        ".abc",
+        "abc%2e",
+    ),
+    *(
+        "..",
+        "%2e%2e",
+        "%2e%2e%2fabc",
+        "..%2fabc",
+        "abc%2f..",
+        "abc%2f",
+        "%2fabc",
+        "abc/",
+        "/abc",
+        "./abc",
+        "abc/.",
+    ),
+    *(
+        "abc%5c",
+        "abc;x",
+        "abc%3fx",
+        "abc%23",
+        "abc%25",
+        "abc%252e",
+        "abc%40",
+        "abc:",
+        "abc*",
+        "abc'",
+        'abc"',
+        "abc%7c",
+    ),
+    *(
+        "%EF%BD%81bc",
+        "%D0%B0bc",
+        "abc%E2%80%8B",
+        "abc%E2%80%AE",
+        "abc%CC%81",
+        "%F0%9F%92%A5",
+        "%ff",
+        "%c0%ae",
+        "abc%ed%a0%80",
+    ),
+    *(
+        "a" * 65,
+        "a" * 10_000,
+        "%61" * 65,
+        "abc%u0041",
+        "abc%",
+        "%",
+        "{abc}",
+        "<abc>",
+        "abc,abc",
+        "abc+x",
+        "abc=",
+        "~abc",
+    ),
+)
+
+
+class TestSessions:
+    """C."""
+
+    @pytest.mark.parametrize("session", MALFORMED, ids=range(len(MALFORMED)))
+    def test_a_malformed_id_stands_for_no_other(self, folder, client, session):
+        """C1: fifty of them, on every route; none is read as ``abc``."""
+        post(client, session="abc").get_data()
+        mark = get(client, session="abc").headers["Litro-Last-Seq"]
+        for ask in (post, get, delete):
+            refused(folder, lambda: ask(client, session=session), 400, 404, 405)  # noqa: B023
+        refused(folder, lambda: delete(client, session=session, turn="t1"), 400, 404, 405)
+        assert get(client, session="abc").headers["Litro-Last-Seq"] == mark
+
+    @pytest.mark.parametrize(
+        "agent",
+        [
+            "..",
+            ".",
+            "__init__",
+            "desk%0a",
+            "DESK",
+            "Desk",
+            "desk%00",
+            "desk%20",
+            "_shared",
+            "tools",
+            "de%73k%2f..",
+            "d%D0%B5sk",
+        ],
+    )
+    def test_an_odd_agent_is_an_unknown_agent(self, folder, client, agent):
+        """C4: one body, which does not say why."""
+        unknown = post(client, agent="nobody").data
+        for ask in (post, get, delete):
+            answer = refused(folder, lambda: ask(client, agent=agent), 404)  # noqa: B023
+            assert answer.data == unknown or b"Not Found" in answer.data
+
+    def test_another_persons_session_is_an_unknown_session(self, folder, client):
+        """C5: for read, tail, stop, delete and list; a POST opens one's own."""
+        post(client, "annes words", session="shared").get_data()
+        before = get(client, session="shared").data
+        with running(client, session="shared") as turn_id:
+            unknown = get(client, session="unknown", actor="bob").data
+            for query in ("", "?from=1", "?follow=1", "?from=3&follow=1"):
+                answer = refused(folder, lambda: get(client, session="shared", actor="bob", query=query), 404)  # noqa: B023
+                assert answer.data == unknown
+            answer = refused(folder, lambda: delete(client, session="shared", actor="bob"), 404)
+            assert answer.data == unknown
+            refused(folder, lambda: delete(client, session="shared", actor="bob", turn=turn_id), 404)
+            own = post(client, "bobs words", session="shared", actor="bob")
+            assert own.status_code == 200
+            assert b"annes" not in own.data
+            assert post(client, session="shared").status_code == 409
+        assert get(client, session="shared").data.startswith(before)
+        assert b"bobs" not in get(client, session="shared").data
+        rows = client.get(ROUTE, headers={"X-Actor": "bob"}).json["sessions"]
+        assert [row["id"] for row in rows] == ["shared"]
+
+    def test_an_id_belongs_to_an_agent_too(self, tmp_path):
+        """C5: the same person's session of another agent is another session."""
+        for name in ("one", "two"):
+            write_agent(tmp_path / "agents", name)
+        client = site(tmp_path, LITRO_AGENTS=str(tmp_path / "agents")).test_client()
+        post(client, agent="one").get_data()
+        assert get(client, agent="two").status_code == 404
+        assert client.get("/__litro/agent/two", headers={"X-Actor": "ann"}).json["sessions"] == []
+
+    def test_a_link_with_a_foreign_id_fixes_nothing(self, folder, client):
+        """C6: the attacker's id is 404 for the victim, whose own words never reach the attacker."""
+        post(client, "bait", session="fixed", actor="bob").get_data()
+        refused(folder, lambda: get(client, session="fixed", actor="ann"), 404)
+        post(client, "my secret", session="fixed", actor="ann").get_data()
+        assert b"secret" not in get(client, session="fixed", actor="bob").data
+        assert b"bait" not in get(client, session="fixed", actor="ann").data
+
+    def test_signing_out_or_in_as_another_leaves_the_session_behind(self, app):
+        """C7: in one browser, with the id kept by the page."""
+        client = app.test_client()
+        post(client, session="kept", actor="ann").get_data()
+        assert get(client, session="kept", actor=None).status_code == 404
+        assert get(client, session="kept", actor="bob").status_code == 404
+        assert get(client, session="kept", actor="ann").status_code == 200
+
+    def test_a_visitor_is_known_by_the_signed_cookie_alone(self, app):
+        """C7: without it, or with one that was changed, somebody else asks."""
+        client = app.test_client()
+        post(client, session="mine", actor=None).get_data()
+        assert get(client, session="mine", actor=None).status_code == 200
+        signed = client.get_cookie("session").value
+        assert get(app.test_client(), session="mine", actor=None).status_code == 404
+        for changed in (
+            signed[:-1] + ("A" if signed[-1] != "A" else "B"),
+            "x" + signed,
+            signed.split(".")[0],
+            "",
+        ):
+            thief = app.test_client()
+            thief.set_cookie("session", changed)
+            assert get(thief, session="mine", actor=None).status_code == 404
+        thief = app.test_client()
+        thief.set_cookie("session", signed)
+        assert get(thief, session="mine", actor=None).status_code == 200, "control: the cookie is what counts"
+
+    def test_a_visitors_name_in_a_header_or_the_query_is_nobodys(self, app):
+        """C7: nothing but the cookie names a visitor."""
+        client = app.test_client()
+        post(client, session="mine", actor=None).get_data()
+        with client.session_transaction() as signed:
+            visitor = signed["litro_visitor"]
+        for headers in (
+            {"X-Actor": visitor},
+            {"X-Litro-Visitor": visitor},
+            {"Cookie": f"litro_visitor={visitor}"},
+        ):
+            assert get(app.test_client(), session="mine", actor=None, headers=headers).status_code == 404
+        assert (
+            get(app.test_client(), session="mine", actor=None, query=f"?owner={visitor}").status_code == 404
+        )
+
+    def test_a_malformed_visitor_in_a_signed_cookie_is_a_new_one(self, app):
+        """C7: a site's own code may have put anything there."""
+        for value in ("visitor:short", "ann", 7, None, ["visitor:" + "a" * 22]):
+            client = app.test_client()
+            with client.session_transaction() as signed:
+                signed["litro_visitor"] = value
+            post(client, session="mine", actor=None).get_data()
+            with client.session_transaction() as signed:
+                assert re.fullmatch(r"visitor:[A-Za-z0-9_-]{22}", signed["litro_visitor"])
+
+    def test_a_reader_who_lost_access_is_out_within_one_response(self, tmp_path):
+        """C9: the open tail ends by itself, and the next one is refused."""
+        client = site(tmp_path, LITRO_STREAM_SECONDS=0.3).test_client()
+        post(client).get_data()
+        began = time.monotonic()
+        get(client, query="?follow=1").get_data()
+        assert time.monotonic() - began < 5
+        assert get(client, query="?follow=1", headers={"X-Locked-Out": "1"}).status_code == 401
+
+    def test_no_shared_cache_keeps_a_log(self, client):
+        """C10: whatever the site sets."""
+        post(client, session="cached").get_data()
+        assert get(client, session="cached").headers["Cache-Control"] == "no-store"
+
+
+TEMPLATES = (
+    "{{ cycler.__init__.__globals__ }}",
+    "{{7*7}}",
+    "{% print 7*7 %}",
+    "${7*7}",
+    "#{7*7}",
+    "<%= 7*7 %>",
+    "{0.__class__}",
+    "%(text)s %s %n",
+    "{{ config['SECRET_KEY'] }}",
+)
+
+
+class TestTextIsText:
+    """F5, F9, G3."""
+
+    @pytest.mark.parametrize("template", TEMPLATES)
+    def test_no_text_is_ever_compiled(self, tmp_path, template):
+        """F5: in a message, a model's words, a tool's data, a tool's name."""
+        client = site(tmp_path).test_client()
+        script = rounds(
+            [["say", template]], [["call", "echo", {"value": {template: template}}]], [["call", template, {}]]
+        )
+        told = post(client, json.dumps([json.loads(script)[1], json.loads(script)[2], [["say", template]]]))
+        assert b"49" not in re.sub(rb'"(ts|turn_id|call_id)":("[^"]*"|[0-9]+)', b"", told.data)
+        assert b"for tests" not in told.data
+        said = [event["payload"] for event in events(told)]
+        assert {"role": "assistant", "text": "".join(f"{word} " for word in template.split(" "))} in said
+        assert {template: template} in [payload.get("output") for payload in said]
+
+    def test_a_components_html_is_for_the_browser_alone(self, tmp_path):
+        """F9: the model gets the data, in this turn and in the next one."""
+        app = site(tmp_path)
+        client = app.test_client()
+        assert b"canary-html" in post(client, rounds([["call", "card", {}]])).data
+        post(client, "and now?").get_data()
+        requests = app.extensions["litro_agent"].providers["desk"].requests
+        assert "Lisbon" in repr(requests)
+        assert "canary-html" not in repr(requests)
+
+    @pytest.mark.parametrize(
+        "name",
+        [
+            "nothing",
+            "__class__",
+            "__init__",
+            "function",
+            "register_policies",
+            "ECHO",
+            "echo ",
+            "ｅｃｈｏ",
+            "echo\u0000",
+            "../echo",
+            "",
+            "x" * 9000,
+        ],
+    )
+    def test_a_call_by_any_other_name_is_unknown(self, tmp_path, name):
+        """G3: no attribute, hook or method is a tool."""
+        told = post(site(tmp_path).test_client(), rounds([["call", name, {"value": 1}]]))
+        (result,) = [event["payload"] for event in events(told) if event["kind"] == "tool-result"]
+        assert result["error"]["code"] == "unknown_tool"
+
+
+INJECTIONS = (
+    "\r\n2026-01-01 CRITICAL forged\r\n",
+    "\x1b[2J\x1b[31m",
+    "\u2028\u0085\x0b",
+    "\u202e",
+    "x" * 1_000_000,
+    "\x00\x07",
+)
+
+
+class Lines(logging.Handler):
+    def __init__(self) -> None:
+        super().__init__(logging.DEBUG)
+        self.lines: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.lines.append(record.getMessage())
+
+
+@pytest.mark.parametrize("text", INJECTIONS, ids=["newline", "ansi", "separators", "bidi", "long", "nul"])
+def test_what_a_client_sends_is_one_short_escaped_line_in_the_log(tmp_path, text):
+    """H13: by session id, tool name, arguments, message, User-Agent and header."""
+    client = site(tmp_path, LITRO_MAX_BODY=2**24).test_client()
+    wire = text.encode().decode("latin-1")  # as a server hands it over
+    handler = Lines()
+    logging.getLogger().addHandler(handler)
+    level = logging.getLogger("flask_litro_agent").level
+    logging.getLogger("flask_litro_agent").setLevel(logging.DEBUG)
+    try:
+        for script in (
+            [["call", text, {}]],
+            [["raw", "echo", text]],
+            [["call", "crash", {}]],
+            [["raw", text, text]],
+        ):
+            post(client, rounds(script), environ_overrides={"HTTP_USER_AGENT": wire}).get_data()
+        post(client, text).get_data()
+        client.get(
+            f"{ROUTE}/s1", environ_overrides={"PATH_INFO": f"{ROUTE}/{wire[:500]}", "HTTP_X_ACTOR": wire}
+        )
+        client.get(
+            ROUTE, environ_overrides={"QUERY_STRING": "after=" + wire[:500], "HTTP_ORIGIN": wire[:500]}
+        )
+    finally:
+        logging.getLogger().removeHandler(handler)
+        logging.getLogger("flask_litro_agent").setLevel(level)
+    assert any("unknown tool" in line for line in handler.lines), "control: something was logged"
+    for line in handler.lines:
+        assert len(line.encode()) <= 1024, line[:200]
+        assert line.isprintable(), ascii(line)
+
+
+@pytest.mark.parametrize("status", [400, 401, 403, 404, 429, 500, 503, 302])
+@pytest.mark.parametrize(
+    ("content_type", "body"),
+    [
+        ("application/json", '{"error": {"message": "bad key KEY for https://api/v1?key=KEY"}}'),
+        ("text/html", "<html><body>KEY<pre>Authorization: Bearer KEY</pre></body></html>"),
+        ("text/plain", "Bearer KEY"),
+    ],
+    ids=["json", "page", "text"],
+)
+def test_an_upstreams_refusal_never_tells_the_key(tmp_path, caplog, status, content_type, body):
+    """I2: not to the client, not to the session's log, not to the app's."""
+    key = "sk-canary-4fQ9zL2mXw8Rb7Ty"
+    headers = {
+        "content-type": content_type,
+        "set-cookie": f"k={key}",
+        "location": f"http://evil.example/{key}",
+    }
+    with Upstream(body.replace("KEY", key).encode(), status=status, headers=headers) as upstream:
+        place = tmp_path / "agents" / "remote"
+        place.mkdir(parents=True)
+        model = f"openai_compatible('qwen3', base_url={upstream.url!r}, api_key={key!r})"
+        source = f"from flask_litro_agent import Agent, openai_compatible\nagent = Agent(model={model})\n"
+        (place / "agent.py").write_text(source)
+        app = site(tmp_path, LITRO_AGENTS=str(tmp_path / "agents"), LITRO_TURN_SECONDS=1)
+        told = post(app.test_client(), agent="remote")
+        assert kinds(told)[-2:] == ["error", "turn-end"]
+        answers = told.data + get(app.test_client(), agent="remote").data
+    for output in (answers, b"".join(on_disk(tmp_path).values()), caplog.text.encode()):
+        assert key.encode() not in output
+        assert b"<html" not in output
+    assert upstream.requests[0].headers["authorization"] == f"Bearer {key}", "control: the key was sent"
+
+
+def test_of_eight_posts_at_once_one_runs(tmp_path):
+    """I10: one 200, seven 409 that name its turn."""
+    app = site(tmp_path)
+    answers = []
+    script = json.dumps([[["sleep", 5]]])
+    threads = [
+        threading.Thread(target=lambda: answers.append(post(app.test_client(), script))) for _ in range(8)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    turn_ids = {answer.headers["Litro-Turn"] for answer in answers}
+    delete(app.test_client(), turn=turn_ids.copy().pop())
+    assert sorted(answer.status_code for answer in answers) == [200] + [409] * 7
+    assert len(turn_ids) == 1
+    assert kinds(get(app.test_client())).count("turn-start") == 1
+
+
+def test_nothing_is_measured_or_sent_anywhere():
+    """J9: there is no telemetry, so nothing of it is on by default."""
+    package = TESTS.parent / "flask_litro_agent"
+    words = ("opentelemetry", "statsd", "sentry", "prometheus", "analytics")
+    assert [
+        path for path in package.rglob("*.py") if any(word in path.read_text().lower() for word in words)
+    ] == []
+
+
+class TestNothingIsReflected:
+    """Canaries in every header, the path, the query and the body come back in no refusal."""
+
+    canary = "canary7c1e"
+
+    @pytest.mark.parametrize(
+        ("path", "headers", "body", "status"),
+        [
+            (f"{ROUTE}/s1", {"Origin": "http://{}.example"}, b"", 403),
+            (f"{ROUTE}/s1", {"Host": "{}@x"}, b"", 403),
+            (f"{ROUTE}/s1", {"Sec-Fetch-Site": "{}"}, b"", 403),
+            (f"{ROUTE}/s1", {"X-Litro-Agent": "{}"}, b"", 403),
+            (f"{ROUTE}/{{}}%20", {}, b"", 400),
+            (f"{ROUTE}/{{}}%0d%0aX-Evil:%20{{}}", {}, b"", 400),
+            ("/__litro/agent/{}/s1", {}, b"", 404),
+            ("/__litro/agent/desk/s1/turn/{}", {}, b"", 404),
+            ("/__litro/{}", {}, b"", 404),
+            (f"{ROUTE}/s1", {"X-Actor": "{}"}, b'{"text": {"{}": "{}"}}', 400),
+            (f"{ROUTE}/s1", {}, b'{"text": {}}', 400),
+            (f"{ROUTE}/s1", {"Content-Type": "text/{}"}, b"{}", 415),
+        ],
+    )
+    def test_a_refusal_quotes_nothing(self, folder, client, path, headers, body, status):
+        """A5: nothing that was sent is said back."""
+
+        def fill(text):
+            return text.replace("{}", self.canary)
+
+        sent = {
+            **HEADER,
+            "Content-Type": "application/json",
+            "User-Agent": self.canary,
+            "Referer": self.canary,
+        }
+        sent.update({name: fill(value) for name, value in headers.items()})
+        method = "DELETE" if "/turn/" in path else "POST"
+        answer = refused(
+            folder,
+            lambda: client.open(fill(path), method=method, headers=sent, data=fill(body.decode())),
+            status,
+        )
+        told = answer.data + repr([pair for pair in answer.headers if pair[0] != "Set-Cookie"]).encode()
+        assert self.canary.encode() not in told
