@@ -364,3 +364,11 @@ def test_nothing_is_wider_than_the_screen(wire: FakeWire, page: BrowserPage, wid
     for summary in page.locator("summary").all():
         summary.click()
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_words_for_screen_readers_alone_take_no_room_on_the_page(chat: BrowserPage) -> None:
+    ask(chat)
+    finish(chat)
+    said = chat.locator("#chat-said").bounding_box()
+    assert said is not None
+    assert (said["width"], said["height"]) == (1, 1)
