@@ -45,7 +45,7 @@ COMMANDS = {
     "gevent": (*_GUNICORN, "gevent", f"{SITE}()"),
     "sync": (*_GUNICORN, "sync", f"{SITE}()"),
     "waitress": (*_WAITRESS, "--call", SITE),
-    "waitress with lookahead": (*_WAITRESS, "--channel-request-lookahead=5", "--call", SITE),
+    "waitress with lookahead": (*_WAITRESS, "--channel-request-lookahead=1", "--call", SITE),
     "gevent.pywsgi": ("-c", _PYWSGI),
 }
 
