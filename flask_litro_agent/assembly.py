@@ -8,7 +8,7 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 from flask import Flask
@@ -155,20 +155,35 @@ def _around(
     app: Flask, tool_context: ToolContextFunction | None
 ) -> Callable[[ToolContext], AbstractContextManager[None]]:
     """Return the context in which a tool's function runs: a fresh app context, prepared by the site."""
-    prepare = contextmanager(tool_context) if inspect.isgeneratorfunction(tool_context) else None
+    prepare = _preparation(tool_context)
 
     @contextmanager
     def around(context: ToolContext) -> Iterator[None]:
         with app.app_context():
-            if prepare is not None:
-                with prepare(context):
-                    yield
-                return
-            if tool_context is not None:
-                tool_context(context)
-            yield
+            returned = False
+            with prepare(context):
+                yield
+                returned = True
+            if not returned:
+                raise RuntimeError("tool_context swallowed what the tool raised: let it pass")
 
     return around
+
+
+def _preparation(
+    tool_context: ToolContextFunction | None,
+) -> Callable[[ToolContext], AbstractContextManager[Any]]:
+    if tool_context is None:
+        return nullcontext
+    if inspect.isgeneratorfunction(tool_context):
+        return contextmanager(tool_context)
+
+    @contextmanager
+    def prepare(context: ToolContext) -> Iterator[None]:
+        tool_context(context)
+        yield
+
+    return prepare
 
 
 def _warnings(app: Flask, settings: Settings) -> Iterator[str]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 
 import flask_login
 import pytest
-from flask import Flask, redirect, request
+from flask import Flask, g, redirect, request
 
 from flask_litro_agent import Actor, ConfigurationError, FlaskLogin, LitroAgent, Ran, Refused
 from flask_litro_agent.installation import EXTENSION
@@ -261,8 +262,6 @@ def test_tool_context_prepares_each_tools_context(site):
 
     @litro.tool_context
     def prepare(context):
-        from flask import g
-
         g.tenant = f"{context.actor.name}'s {context.agent}"
 
     litro.init_app(app)
@@ -287,6 +286,21 @@ def test_a_tool_context_that_yields_also_cleans_up(site, body):
     litro.init_app(app)
     post(app.test_client(), "use work")
     assert seen == ["before", "after"]
+
+
+def test_a_tool_context_that_swallows_what_a_tool_raised_does_not_hide_it(site, caplog):
+    write_tool(site / "agents" / "demo", "work", "raise LookupError('no such order')")
+    app = new_app(site)
+    litro = LitroAgent()
+
+    @litro.tool_context
+    def around(context):
+        with contextlib.suppress(LookupError):
+            yield
+
+    litro.init_app(app)
+    assert outcome(post(app.test_client(), "use work"))["error"]["code"] == "failed"
+    assert "tool_context swallowed what the tool raised" in caplog.text
 
 
 def test_a_tool_context_that_raises_fails_the_call_and_not_the_turn(site):
