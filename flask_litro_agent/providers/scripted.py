@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -37,6 +38,8 @@ from flask_litro_agent.contracts import (
 )
 
 __all__ = ["Delay", "Script", "Scripted", "call", "delay", "say", "scripted"]
+
+logger = logging.getLogger(__name__)
 
 _BYTES_PER_TOKEN = 4
 _EVENTS = (TextDelta, ReasoningDelta, ToolCallEvent, AssistantState, Usage, Done, ProviderError)
@@ -92,6 +95,7 @@ class Scripted:
         try:
             yield from _complete(self._said(request, stop), request, stop)
         except Exception as error:  # the script is foreign code
+            logger.exception("litro: the script of the model %.80r raised", self.model)
             yield ProviderError("configuration", f"the script raised {type(error).__name__}")
 
     def _said(self, request: ChatRequest, stop: Stop) -> Iterator[ProviderEvent]:

@@ -256,7 +256,7 @@ class Runner:
             self._keep(turn.live.key, turn.history)
         try:
             turn.writer.release()
-        except StoreError as error:
+        except Exception as error:  # whatever the store raises, the readers must learn the end
             logger.warning("litro turn %s: its lease was not given back: %s", turn.live.turn_id, error)
         turn.live.close()
 

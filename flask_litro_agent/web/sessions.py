@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -15,6 +16,8 @@ from flask_litro_agent.web import clients, guards
 from flask_litro_agent.web.slots import Slot, Slots, serves_one_at_a_time
 
 __all__ = ["SessionViews"]
+
+logger = logging.getLogger(__name__)
 
 _ONE_AT_A_TIME = (
     "this server's worker serves one request at a time (gunicorn's sync worker); "
@@ -126,7 +129,15 @@ class SessionViews:
 
 
 def _stream(tail: Tail, turn: str) -> Response:
-    response = Response(tail.chunks(), mimetype="application/x-ndjson")
+    response = Response(_logged(tail.chunks()), mimetype="application/x-ndjson")
     response.headers["X-Accel-Buffering"] = "no"
     response.headers["Litro-Turn"] = turn
     return response
+
+
+def _logged(chunks: Iterator[bytes]) -> Iterator[bytes]:
+    """Yield the chunks; what else a store raises cuts the stream, and no server shows its stack in it."""
+    try:
+        yield from chunks
+    except Exception:
+        logger.exception("litro: a stream was cut by an error")
