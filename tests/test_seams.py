@@ -79,7 +79,9 @@ def faulty_store(root, faults):
 
         return method
 
-    return type("FaultyStore", (FileStore,), {name: seam(name) for name in STORE})(root, fsync="never")
+    return type("FaultyStore", (FileStore,), {name: seam(name) for name in (*STORE, "release")})(
+        root, fsync="never"
+    )
 
 
 def faulty_site(tmp_path, faults, **config):
