@@ -1,70 +1,41 @@
-"""The documentation says what the code does: built without a warning, compared name by name, its examples run."""
+"""The documentation says what the code does: built without a warning, and compared name by name, both ways."""
 
 from __future__ import annotations
 
-import ast
 import dataclasses
 import html
 import importlib
 import inspect
-import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 import click
 import pytest
-from flask import Flask, render_template
+from flask import Flask
 
-import flask_litro_agent
-from flask_litro_agent import (
-    Agent,
-    LitroAgent,
-    ToolContext,
-    contracts,
-    errors,
-    events,
-    hookimpl,
-    strict_json,
-    tool,
-)
+from flask_litro_agent import Agent, LitroAgent, ToolContext, contracts, errors, events, hookimpl, tool
 from flask_litro_agent.contracts import ProviderError, ReasoningDelta, Rendered, ToolCallEvent, Usage
 from flask_litro_agent.hookspecs import __all__ as hook_names
 from flask_litro_agent.registry import setting_key
 from flask_litro_agent.settings import Limits, Settings
 from flask_litro_agent.testing import AgentClient, call, say
+from tests.doc_pages import (
+    DOCS,
+    PAGES,
+    TABLE_OF_SETTINGS,
+    first_table,
+    listed,
+    page,
+    payloads,
+    section,
+    tables,
+    words,
+)
 from tests.small_site import new_app, write_agent
 
-DOCS = Path(__file__).parent.parent / "docs"
-PAGES = sorted(path.stem for path in DOCS.glob("*.md"))
-
-_CODE = re.compile(r"`([^`]+)`")
-_BLOCK = re.compile(r"^```(?P<language>\w+)\n(?P<text>.*?)^```$", re.DOTALL | re.MULTILINE)
-_FILE = re.compile(r"(?:#|<!--) file: (\S+)")
-_TABLE_OF_SETTINGS = re.compile(r"^```\{settings-table\}\n(.*?)^```$", re.DOTALL | re.MULTILINE)
-
-APP = """
-from flask import Flask
-from flask_litro_agent import LitroAgent
-
-def create_app(config=None):
-    app = Flask(__name__)
-    app.config.update(SECRET_KEY="for tests", **(config or {}))
-    LitroAgent(app)
-    return app
-"""
-TURN = """
-from app import create_app
-from flask_litro_agent.testing import AgentClient
-
-def test_every_agent_answers(tmp_path):
-    app = create_app({"LITRO_FILE_PATH": str(tmp_path)})
-    for name in app.extensions["litro_agent"].agents:
-        assert AgentClient(app, name).send("Hello there").reason == "finished"
-"""
 CARDS = """
 from marshmallow import Schema
 from flask_litro_agent import PUBLIC, Mode, tool, ui
@@ -83,63 +54,12 @@ def busy(params, ctx):
 """
 
 
-def page(name: str) -> str:
-    return (DOCS / f"{name}.md").read_text()
-
-
-def section(text: str, heading: str) -> str:
-    """Return what stands below a heading, up to the next one of its level or above."""
-    level = heading.split(" ")[0]
-    above = "|".join("#" * count for count in range(1, len(level) + 1))
-    until = rf"(?=^(?:{above}) (?!file:)|\Z)"
-    match = re.search(rf"^{re.escape(heading)}\n(.*?){until}", text, re.DOTALL | re.MULTILINE)
-    assert match, f"no heading {heading!r}"
-    return match[1]
-
-
-def tables(text: str) -> Iterator[list[list[str]]]:
-    """Yield every table as rows of cells, without its head."""
-    for block in re.findall(r"(?:^\|.*\n?)+", text, re.MULTILINE):
-        rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in block.splitlines()]
-        yield rows[2:]
-
-
-def first_table(text: str) -> list[list[str]]:
-    return next(tables(text))
-
-
-def words(cells: Iterable[str]) -> list[str]:
-    return [word for cell in cells for word in _CODE.findall(cell)]
-
-
-def listed(text: str) -> list[str]:
-    """Return the code words in the first column of the first table."""
-    return words(row[0] for row in first_table(text))
-
-
-def blocks(*languages: str) -> list[tuple[str, str, str]]:
-    """Return (page, language, text) of every block in these languages."""
-    found = [(name, match) for name in PAGES for match in _BLOCK.finditer(page(name))]
-    return [
-        (name, match["language"], match["text"]) for name, match in found if match["language"] in languages
-    ]
-
-
-def files(name: str) -> dict[str, str]:
-    """Return the files that a page's blocks give, by path."""
-    given = [(_FILE.match(text), text) for where, _, text in blocks("python", "html") if where == name]
-    return {match[1]: text for match, text in given if match}
-
-
 @pytest.fixture
 def app(tmp_path: Path) -> Flask:
     write_agent(tmp_path)
     app = new_app(tmp_path)
     LitroAgent(app)
     return app
-
-
-# --- built ---
 
 
 @pytest.fixture(scope="module")
@@ -178,16 +98,13 @@ def test_the_settings_page_shows_key_default_and_meaning(built: Path) -> None:
         assert f"LITRO_{field.name.upper()} {default!r} {meaning}" in text
 
 
-# --- compared with the code, both ways ---
-
-
 def test_every_setting_stands_in_one_table() -> None:
-    named = [name for table in _TABLE_OF_SETTINGS.findall(page("settings")) for name in table.split()]
+    named = [name for table in TABLE_OF_SETTINGS.findall(page("settings")) for name in table.split()]
     assert sorted(named) == sorted(field.name for field in dataclasses.fields(Settings))
 
 
 def test_the_limits_of_a_turn_are_those_that_an_agent_may_set() -> None:
-    table = _TABLE_OF_SETTINGS.search(section(page("settings"), "## What one turn may use"))
+    table = TABLE_OF_SETTINGS.search(section(page("settings"), "## What one turn may use"))
     assert table
     assert sorted(table[1].split()) == sorted(field.name for field in dataclasses.fields(Limits))
 
@@ -219,7 +136,7 @@ def test_every_event_kind() -> None:
 
 
 def test_the_members_of_every_payload(tmp_path: Path) -> None:
-    documented = {words([kind])[0]: words([payload]) for kind, payload, _ in first_table(page_of_events())}
+    documented = payloads()
     seen: dict[str, list[set[str]]] = {}
     for event in every_kind_of_event(tmp_path):
         seen.setdefault(event.kind, []).append(set(event.payload))
@@ -231,10 +148,6 @@ def test_the_members_of_every_payload(tmp_path: Path) -> None:
     assert {
         kind: {name[:-1] for name in names if name.endswith("?")} for kind, names in documented.items()
     } == sometimes
-
-
-def page_of_events() -> str:
-    return section(page("sessions"), "## Events")
 
 
 def every_kind_of_event(folder: Path) -> list[events.Event]:
@@ -278,7 +191,7 @@ class Cards:
 
 
 def test_every_reason_of_a_turn_end() -> None:
-    reasons = list(tables(page_of_events()))[1]
+    reasons = list(tables(section(page("sessions"), "## Events")))[1]
     assert words(row[0] for row in reasons) == list(events.TURN_END_REASONS)
 
 
@@ -378,78 +291,3 @@ def test_no_page_names_a_command_that_does_not_exist(app: Flask) -> None:
     assert isinstance(group, click.Group)
     named = {word for name in PAGES for word in re.findall(r"(?<!`)flask litro (\w+)", page(name))}
     assert named <= set(group.commands) | {"looks"}
-
-
-# --- examples ---
-
-
-def test_every_event_in_an_example_is_one() -> None:
-    documented = {words([kind])[0]: words([payload]) for kind, payload, _ in first_table(page_of_events())}
-    lines = [line for _, _, text in blocks("json") for line in text.splitlines() if line.startswith('{"seq"')]
-    assert lines
-    for line in lines:
-        event = events.decode(line.encode())
-        assert events.encode(event.seq, event.ts, event.kind, event.payload) == f"{line}\n".encode()
-        assert set(event.payload) <= {name.rstrip("?") for name in documented[event.kind]}
-
-
-def test_every_json_example_is_json() -> None:
-    for _, _, text in blocks("json"):
-        for line in text.splitlines():
-            strict_json.decode(line)
-
-
-@pytest.mark.parametrize("name", sorted({where for where, _, _ in blocks("python")}))
-def test_every_python_example_compiles_and_imports_what_there_is(name: str) -> None:
-    for _, _, text in (block for block in blocks("python") if block[0] == name):
-        for node in ast.walk(ast.parse(text)):
-            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("flask_litro_agent"):
-                module = importlib.import_module(str(node.module))
-                assert {alias.name for alias in node.names} <= set(dir(module)) | set(
-                    flask_litro_agent.__all__
-                )
-
-
-@pytest.mark.parametrize("name", [name for name in PAGES if files(name)])
-def test_the_examples_of_a_page_run(name: str, tmp_path: Path) -> None:
-    given = files(name)
-    given.setdefault("app.py", APP)
-    if not any(path.startswith("tests/") for path in given):
-        given["tests/test_turn.py"] = TURN
-    write(tmp_path, given)
-    command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "-q",
-        "-W",
-        "error",
-        "-p",
-        "no:cacheprovider",
-        "--rootdir",
-        ".",
-        "tests",
-    ]
-    environment = {
-        key: value for key, value in os.environ.items() if not key.startswith(("PYTEST_", "LITRO_"))
-    }
-    run = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300)
-    assert run.returncode == 0, run.stdout + run.stderr
-
-
-def test_the_page_of_the_quickstart_finds_the_client(tmp_path: Path) -> None:
-    write(tmp_path, files("quickstart"))
-    app = new_app(tmp_path)
-    LitroAgent(app)
-    app.add_url_rule("/", "chat", lambda: render_template("chat.html"))
-    browser = app.test_client()
-    match = re.search(r'from "(/[^"]+)"', browser.get("/").get_data(as_text=True))
-    assert match
-    with browser.get(match[1]) as answer:
-        assert answer.status_code == 200
-
-
-def write(folder: Path, given: dict[str, str]) -> None:
-    for path, text in given.items():
-        (folder / path).parent.mkdir(parents=True, exist_ok=True)
-        (folder / path).write_text(text)
