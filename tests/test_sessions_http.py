@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import threading
+from pathlib import Path
 
 import pytest
-from flask import Response
+from flask import Flask, Response
 
-from flask_litro_agent import AgentError
+from flask_litro_agent import AgentError, LitroAgent
 from tests.asking import (
     HEADER,
     ROUTE,
@@ -23,6 +24,8 @@ from tests.asking import (
     site,
     store_of,
 )
+
+AGENTS = Path(__file__).parent / "site" / "agents"
 
 
 @pytest.fixture
@@ -334,17 +337,15 @@ class TestHeaders:
 
     @pytest.mark.parametrize("ask", asks)
     @pytest.mark.parametrize("when", ["before", "after"])
-    def test_no_answer_may_be_kept_or_sniffed(self, tmp_path, monkeypatch, ask, when):
+    def test_no_answer_may_be_kept_or_sniffed(self, tmp_path, ask, when):
         """C10: our header is set last, whenever the site's own after_request was registered."""
-        app = site(tmp_path)
-
-        def spoil(response: Response) -> Response:
-            response.headers["Cache-Control"] = "public, max-age=3600"
-            response.headers.pop("X-Content-Type-Options", None)
-            return response
-
-        functions = app.after_request_funcs[None]
-        functions.insert(1, spoil) if when == "after" else functions.append(spoil)
+        app = Flask("shop", instance_path=str(tmp_path))
+        app.config.update(SECRET_KEY="for tests", LITRO_AGENTS=str(AGENTS), LITRO_FSYNC="never")
+        if when == "before":
+            app.after_request(spoil)
+        LitroAgent().init_app(app)
+        if when == "after":
+            app.after_request(spoil)
         answer = ask(app.test_client())
         assert answer.headers["Cache-Control"] == "no-store"
         assert answer.headers["X-Content-Type-Options"] == "nosniff"
@@ -366,6 +367,13 @@ class TestHeaders:
         answer = client.get("/help/litro/agent/desk", headers={"X-Actor": "ann"})
         assert (answer.status_code, answer.headers["Cache-Control"]) == (200, "no-store")
         assert client.get(ROUTE).status_code == 404
+
+
+def spoil(response: Response) -> Response:
+    """What a site might do to every answer."""
+    response.headers["Cache-Control"] = "public, max-age=3600"
+    response.headers.pop("X-Content-Type-Options", None)
+    return response
 
 
 def fails(app, error):
