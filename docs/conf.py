@@ -15,7 +15,7 @@ version = release = installed_version(project)
 
 extensions = ["myst_parser", "settings_table"]
 exclude_patterns = ["_build"]
-myst_enable_extensions = ["colon_fence"]
+myst_enable_extensions = ["deflist"]
 myst_heading_anchors = 3
 
 smartquotes = False

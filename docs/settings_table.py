@@ -22,12 +22,13 @@ _FIELDS = {field.name: field for field in dataclasses.fields(Settings)}
 
 def table(names: Sequence[str]) -> Iterator[str]:
     """Yield the lines of a Markdown table of these fields of ``Settings``; KeyError for another name."""
-    yield "| key | default | meaning | check |"
+    yield "| key | default | meaning | must be |"
     yield "| --- | --- | --- | --- |"
     for name in names:
         field = _FIELDS[name]
-        meaning, check = field.metadata["meaning"], field.metadata["check"](object())
-        yield f"| `LITRO_{name.upper()}` | `{_shown(field.default)}` | {meaning} | {check} |"
+        meaning, fault = field.metadata["meaning"], field.metadata["check"](object())
+        must_be = fault.removeprefix("must be ")
+        yield f"| `LITRO_{name.upper()}` | `{_shown(field.default)}` | {meaning} | {must_be} |"
 
 
 def _shown(default: Any) -> str:

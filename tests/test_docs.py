@@ -16,6 +16,7 @@ import click
 import pytest
 from flask import Flask
 
+import flask_litro_agent
 from flask_litro_agent import Agent, LitroAgent, ToolContext, contracts, errors, events, hookimpl, tool
 from flask_litro_agent.contracts import ProviderError, ReasoningDelta, Rendered, ToolCallEvent, Usage
 from flask_litro_agent.hookspecs import __all__ as hook_names
@@ -267,6 +268,23 @@ def test_every_route(app: Flask) -> None:
         if rule.endpoint.startswith("litro.")
     }
     assert set(rows) == there
+
+
+def test_every_export_of_the_client_and_every_method_of_its_session() -> None:
+    script = (Path(flask_litro_agent.__file__).parent / "static" / "litro_agent" / "litro.js").read_text()
+    exported = set(re.findall(r"^export (?:async )?(?:function|class) (\w+)", script, re.MULTILINE))
+    exported |= {
+        name
+        for names in re.findall(r"^export \{([^}]+)\}", script, re.MULTILINE)
+        for name in names.split(", ")
+    }
+    session = script[script.index("class AgentSession") : script.index("class Cursor")]
+    methods = set(re.findall(r"^  (?:async )?(?:get )?([a-z]\w*)\(.*\) \{$", session, re.MULTILINE)) - {
+        "constructor"
+    }
+    terms = re.findall(r"^(`.*)\n: ", page("client"), re.MULTILINE)
+    documented = {word.split("(")[0] for word in words(terms)}
+    assert {name.strip() for name in exported} | methods | {"turn"} == documented | {"agentSession"}
 
 
 def test_every_command_and_every_option(app: Flask) -> None:
