@@ -147,6 +147,11 @@ class Server:
     def get(self, session: str, query: str = "", **how) -> Stream:
         return self.ask("GET", _path(session) + query, **how)
 
+    def follow(self, session: str, query: str = "?follow=1", **how) -> Stream:
+        """Return a tail as soon as there is a slot: a stream gives its own back just after its last byte."""
+        until(lambda: (stream := self.get(session, query, **how)).status == 200 or stream.leave())
+        return self._streams[-1]
+
     def stop(self, session: str, turn: str, **how) -> int:
         return _status(self.ask("DELETE", f"{_path(session)}/turn/{turn}", **how))
 

@@ -164,7 +164,7 @@ def test_control_a_timeout_shorter_than_the_heartbeat_cuts_a_silent_stream_and_l
 def test_a_client_that_leaves_is_noticed_through_the_proxy(nginx):
     site = nginx["plain"]
     list(site.post("idle", [["say", "x"]], actor="bob"))
-    tails = [site.get("idle", "?from=99&follow=1", actor="bob") for _ in range(TAILS)]
+    tails = [site.follow("idle", "?from=99&follow=1", actor="bob") for _ in range(TAILS)]
     assert site.status("idle", "?follow=1", actor="bob") == 503
     tails[0].leave()
     seconds = until(lambda: site.status("idle", "?follow=1", actor="bob") == 200, seconds=5)
