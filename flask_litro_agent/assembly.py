@@ -74,7 +74,8 @@ def assemble(
     limits = {agent.name: settings.limits.replace(agent.agent.limits) for agent in agents}
     with faults.collecting():
         tools = {agent.name: agent.tools for agent in agents}
-        gate = Gate(tools, limits, policies, around=_around(app, tool_context), debug=app.debug)
+        around = _around(app, tool_context)
+        gate = Gate(tools, limits, policies, around=around, deciding=app.app_context, debug=app.debug)
     with faults.collecting():
         renderer = registry.renderer(settings.renderer) if settings.renderer else None
     with faults.collecting():

@@ -6,8 +6,9 @@ import sys
 from types import SimpleNamespace
 
 import pytest
+from flask import current_app
 
-from flask_litro_agent import ConfigurationError, LitroAgent, hookimpl
+from flask_litro_agent import ConfigurationError, LitroAgent, Verdict, hookimpl
 from flask_litro_agent.installation import EXTENSION
 from flask_litro_agent.sessions.file import FileStore
 from tests.small_site import new_app, post, said, write_agent, write_tool
@@ -191,3 +192,23 @@ def test_a_psycopg_that_blocks_gevent_is_warned_about(site, monkeypatch, patched
     monkeypatch.setitem(sys.modules, "gevent.monkey", monkey)
     monkeypatch.setitem(sys.modules, "psycopg.waiting", waiting)
     assert any("psycopg" in warning for warning in start(site).report.warnings) is warned
+
+
+class Watching:
+    """A policy that needs the app, as one that reads the site's database does."""
+
+    def decide(self, actor, tool, arguments):
+        return Verdict.allow() if current_app.name == "site" else Verdict.deny()
+
+
+class WatchingPlugin:
+    @hookimpl
+    def register_policies(self):
+        return {"watching": Watching}
+
+
+def test_policies_decide_in_an_app_context(site):
+    write_tool(site / "agents" / "demo", "look", "return 'seen'")
+    app = new_app(site, LITRO_POLICIES=["watching"])
+    LitroAgent(app, plugins=[WatchingPlugin()])
+    assert said(post(app.test_client(), "use look")) == "seen"

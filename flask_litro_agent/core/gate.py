@@ -13,7 +13,7 @@ import logging
 import secrets
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -76,10 +76,14 @@ class Gate:
         policies: Sequence[Policy],
         *,
         around: Callable[[ToolContext], AbstractContextManager[None]],
+        deciding: Callable[[], AbstractContextManager[object]] = nullcontext,
         execute: execution.Executor = execution.in_thread,
         debug: bool = False,
     ) -> None:
-        """Take each agent's tools and limits; ``around`` gives the context in which a tool's function runs."""
+        """Take each agent's tools and limits.
+
+        ``around`` gives the context in which a tool's function runs, ``deciding`` the one for policies and schemas.
+        """
         faults = [_write_fault(agent, tool) for agent in tools for tool in tools[agent].values()]
         if any(faults):
             raise ConfigurationError(fault for fault in faults if fault)
@@ -87,6 +91,7 @@ class Gate:
         self._limits = limits
         self._policies = tuple(policies)
         self._around = around
+        self._deciding = deciding
         self._execute = execute
         self._debug = debug
 
@@ -104,22 +109,22 @@ class Gate:
         tool = self._tools.get(agent, {}).get(name)
         if tool is None:
             return self._unknown(agent, name, origin)
-        if not self._allowed(actor, tool, None):
-            return _forbidden(tool, origin)
         try:
-            arguments = schemas.load_arguments(tool.params, raw_arguments)
-        except InvalidArguments as error:
-            return Refused("invalid_input", str(error), _listed(error.errors))
+            with self._deciding():
+                decided = self._decide(tool, raw_arguments, actor, origin)
         except Exception as error:
             return self._failed(tool, error)
-        if not self._allowed(actor, tool, arguments):
-            return _forbidden(tool, origin)
-        return self._run(agent, tool, arguments, actor, site or CallSite())
+        if isinstance(decided, Refused):
+            return decided
+        return self._run(agent, tool, decided, actor, site or CallSite())
 
     def allows(self, agent: str, name: str, *, actor: Actor) -> bool:
         """Whether this actor may call the tool at all, before its arguments are known."""
         tool = self._tools.get(agent, {}).get(name)
-        return tool is not None and self._allowed(actor, tool, None)
+        if tool is None:
+            return False
+        with self._deciding():
+            return self._allowed(actor, tool, None)
 
     def tools(self, agent: str) -> Mapping[str, Tool]:
         """Return the tools that the agent's model is shown."""
@@ -130,6 +135,18 @@ class Gate:
         gate = copy.copy(self)
         gate._execute = execute
         return gate
+
+    def _decide(
+        self, tool: Tool, raw_arguments: object, actor: Actor, origin: str
+    ) -> dict[str, Any] | Refused:
+        """Return the arguments that the tool may run with."""
+        if not self._allowed(actor, tool, None):
+            return _forbidden(tool, origin)
+        try:
+            arguments = schemas.load_arguments(tool.params, raw_arguments)
+        except InvalidArguments as error:
+            return Refused("invalid_input", str(error), _listed(error.errors))
+        return arguments if self._allowed(actor, tool, arguments) else _forbidden(tool, origin)
 
     def _unknown(self, agent: str, name: str, origin: str) -> Refused:
         logger.info("litro gate: unknown tool %.80r, asked by %s of agent %s", name, origin, agent)
