@@ -4,6 +4,7 @@
     ├── ConfigurationError         wrong at start-up: the app does not start; carries every fault found
     ├── InvalidJSON                bytes that are not strict JSON (also a ValueError)
     ├── InvalidArguments           arguments that a tool's schema refuses; carries the message of every field
+    ├── NothingDone                raised by a write tool: it is certain that nothing was changed
     ├── StoreError                 the session store could not do it
     │   ├── LeaseLost              the writer is no longer the session's writer; nothing was written
     │   └── SessionDeleted         the session has a tombstone
@@ -12,9 +13,11 @@
         ├── Forbidden              403
         ├── NotFound               404
         ├── SessionBusy            409, names the turn that is running
+        ├── ProposalClosed         409, the proposal is no longer open to this decision
         ├── BodyTooLarge           413
         ├── UnsupportedMediaType   415
-        └── Overloaded             503, says when to ask again
+        ├── Overloaded             503, says when to ask again
+        └── LedgerAway             503, the ledger's database did not do it, or may not have
 
 Only an ``AgentError`` reaches a client with its own words; whatever else is raised is answered as
 "internal error" with an id that the log has too.
@@ -34,9 +37,12 @@ __all__ = [
     "InvalidArguments",
     "InvalidJSON",
     "LeaseLost",
+    "LedgerAway",
     "LitroError",
     "NotFound",
+    "NothingDone",
     "Overloaded",
+    "ProposalClosed",
     "SessionBusy",
     "SessionDeleted",
     "StoreError",
@@ -66,6 +72,10 @@ class InvalidArguments(LitroError):
     def __init__(self, message: str, errors: Mapping[str, Any]) -> None:
         super().__init__(message)
         self.errors = errors
+
+
+class NothingDone(LitroError):
+    """A write tool raises it when it is certain that it changed nothing: then the proposal failed, for sure."""
 
 
 class StoreError(LitroError):
@@ -155,3 +165,15 @@ class Overloaded(AgentError):
     @property
     def headers(self) -> dict[str, str]:
         return {"Retry-After": str(self.retry_after)}
+
+
+class ProposalClosed(AgentError):
+    """The proposal expired, was handled, or is not what the form showed."""
+
+    status = 409
+
+
+class LedgerAway(AgentError):
+    """The ledger's database did not do it, or nobody can say whether it did."""
+
+    status = 503

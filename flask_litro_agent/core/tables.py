@@ -1,0 +1,158 @@
+"""The ledger's tables, and what a site's own migrations need to keep away from them.
+
+All times are whole milliseconds since the Unix epoch, by the database's clock. Digests are SHA-256 in hex. The schema
+is changed by the revisions in ``core/migrations`` and nowhere else.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    String,
+    Table,
+    Text,
+)
+from sqlalchemy.dialects import mysql
+
+__all__ = [
+    "PREFIX",
+    "audit",
+    "ceiling",
+    "claimant",
+    "epoch",
+    "include_object",
+    "metadata",
+    "proposal",
+    "refusal",
+]
+
+PREFIX = "litro_"
+
+metadata = MetaData()
+
+_COUNTER = BigInteger().with_variant(Integer(), "sqlite")
+_BYTES = LargeBinary().with_variant(mysql.MEDIUMBLOB(), "mysql", "mariadb")
+
+
+def _name(length: int) -> Any:
+    """Text that two values share only when they are equal byte for byte, also in MySQL."""
+    return String(length).with_variant(mysql.VARCHAR(length, collation="utf8mb4_bin"), "mysql", "mariadb")
+
+
+proposal = Table(
+    f"{PREFIX}proposal",
+    metadata,
+    Column("id", _name(32), primary_key=True),
+    Column("agent", _name(64), nullable=False),
+    Column("owner", _name(255), nullable=False),
+    Column("session", _name(64)),
+    Column("turn", _name(32)),
+    Column("call_id", _name(64)),
+    Column("session_key", _name(64)),  # digest of agent, owner and session
+    Column(
+        "call_key", _name(64), unique=True
+    ),  # digest of session, turn and call: recording twice makes one row
+    Column("tool", _name(64), nullable=False),
+    Column("mode", _name(8), nullable=False),
+    Column("permission", _name(255), nullable=False),
+    Column("proposer", _name(255), nullable=False),
+    Column("arguments", _BYTES, nullable=False),  # the canonical bytes
+    Column("summary", Text, nullable=False),
+    Column("preview", _BYTES),
+    Column("as_of", Text),
+    Column("contract_digest", _name(64), nullable=False),
+    Column("args_digest", _name(64), nullable=False),
+    Column("digest", _name(64), nullable=False),
+    Column("four_eyes", Boolean, nullable=False),
+    Column("ttl_ms", BigInteger, nullable=False),
+    Column("limit_ms", BigInteger, nullable=False),  # how long the tool may run once it is claimed
+    Column("created_at", BigInteger, nullable=False),
+    Column("state", _name(16), nullable=False),
+    Column("open_key", _name(64), unique=True),  # the args_digest while open: no second card
+    Column("slot_key", _name(80), unique=True),  # scope and place while open: no flood
+    Column("claim_id", _name(32), unique=True),
+    Column("claimant", _name(32)),
+    Column("claimed_at", BigInteger),
+    Column("started_at", BigInteger),
+    Column("settled_at", BigInteger),
+    Column("decided_by", _name(255)),
+    Column("note", Text),
+    Column("outcome", _name(16)),  # ok or failed, once executed
+    Column(
+        "truth", _name(16)
+    ),  # who knew the outcome, when it was not the claimant: operator, reconcile, late
+    Column("reason", _name(64)),  # why it is void
+    Column("result", _BYTES),
+    Column("error_id", _name(16)),
+    Column("told", _name(16)),  # the last state that the session's log was told
+    Column("made_from", _name(32)),  # the proposal that this one repeats or reverses
+    Column("relation", _name(16)),  # again or reverse
+)
+Index(f"{PREFIX}proposal_session", proposal.c.session_key)
+Index(f"{PREFIX}proposal_state", proposal.c.state, proposal.c.created_at)
+Index(f"{PREFIX}proposal_args", proposal.c.args_digest, proposal.c.settled_at)
+
+claimant = Table(
+    f"{PREFIX}claimant",
+    metadata,
+    Column("id", _name(32), primary_key=True),
+    Column("host", _name(255), nullable=False),
+    Column("pid", Integer, nullable=False),
+    Column("beat_at", BigInteger, nullable=False),
+)
+
+ceiling = Table(
+    f"{PREFIX}ceiling",
+    metadata,
+    Column("scope", _name(160), primary_key=True),  # "site", "agent:<name>", "tool:<agent>.<name>"
+    Column("level", _name(8), nullable=False),
+    Column("changed_by", _name(255), nullable=False),
+    Column("changed_at", BigInteger, nullable=False),
+)
+
+epoch = Table(
+    f"{PREFIX}epoch",
+    metadata,
+    Column("id", Integer, primary_key=True, autoincrement=False),  # one row, 1
+    Column("value", BigInteger, nullable=False),
+)
+
+audit = Table(
+    f"{PREFIX}audit",
+    metadata,
+    Column("seq", BigInteger().with_variant(Integer(), "sqlite"), primary_key=True, autoincrement=False),
+    Column("at", BigInteger, nullable=False),
+    Column("kind", _name(32), nullable=False),
+    Column("actor", _name(255), nullable=False),
+    Column("subject", _name(160), nullable=False),
+    Column("data", _BYTES, nullable=False),  # canonical JSON
+    Column("previous", _name(64), nullable=False),
+    Column("hash", _name(64), nullable=False, unique=True),
+)
+
+refusal = Table(
+    f"{PREFIX}refusal",
+    metadata,
+    Column("id", _COUNTER, primary_key=True, autoincrement=True),
+    Column("at", BigInteger, nullable=False),
+    Column("agent", _name(64), nullable=False),
+    Column("actor", _name(255), nullable=False),
+    Column("session", _name(64)),
+    Column("tool", _name(80), nullable=False),
+    Column("origin", _name(16), nullable=False),
+    Column("code", _name(32), nullable=False),
+)
+
+
+def include_object(object: Any, name: str | None, type_: str, reflected: bool, compare_to: Any) -> bool:
+    """Return False for our tables and what hangs on them: an Alembic ``include_object`` for a site's own migrations."""
+    table = name if type_ == "table" else getattr(getattr(object, "table", None), "name", None)
+    return not (table or "").startswith(PREFIX)
