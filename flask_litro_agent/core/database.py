@@ -59,14 +59,12 @@ class Database:
         self, engine: Engine | Callable[[], Engine], *, clock: ColumnElement[int] | None = None
     ) -> None:
         self._given = engine
-        self._prepared: set[int] = set()
         self.now: ColumnElement[int] = now_ms() if clock is None else clock
 
     @property
     def engine(self) -> Engine:
         """The engine; a callable is asked each time, because a site may build its own late."""
-        engine = self._given if isinstance(self._given, Engine) else self._given()
-        return engine
+        return self._given if isinstance(self._given, Engine) else self._given()
 
     @property
     def is_sqlite(self) -> bool:
