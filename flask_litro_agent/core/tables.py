@@ -12,6 +12,7 @@ from sqlalchemy import (
     BigInteger,
     Boolean,
     Column,
+    Connection,
     Index,
     Integer,
     LargeBinary,
@@ -19,6 +20,8 @@ from sqlalchemy import (
     String,
     Table,
     Text,
+    event,
+    insert,
 )
 from sqlalchemy.dialects import mysql
 
@@ -118,12 +121,20 @@ ceiling = Table(
     Column("changed_at", BigInteger, nullable=False),
 )
 
+#: Two rows that transactions lock: the policy's epoch, and the number of audit rows.
 epoch = Table(
     f"{PREFIX}epoch",
     metadata,
-    Column("id", Integer, primary_key=True, autoincrement=False),  # one row, 1
+    Column("id", Integer, primary_key=True, autoincrement=False),
     Column("value", BigInteger, nullable=False),
 )
+POLICY, AUDIT = 1, 2
+
+
+@event.listens_for(epoch, "after_create")
+def _two_rows(target: Table, connection: Connection, **options: Any) -> None:
+    connection.execute(insert(epoch), [{"id": POLICY, "value": 0}, {"id": AUDIT, "value": 0}])
+
 
 audit = Table(
     f"{PREFIX}audit",

@@ -1,0 +1,170 @@
+"""Who decided what: rows of one hash chain, written in the transaction of what they tell.
+
+Each row's hash covers the row and the hash before it, so that a changed, removed, swapped or inserted row shows. Whoever
+could cut the newest rows and the counter with them is seen only by a head that was kept outside: ``head()``.
+Refusals of a model's calls are plain rows beside the chain: they never wait for a decision.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, insert, select, update
+
+from flask_litro_agent import strict_json
+from flask_litro_agent.core import tables
+from flask_litro_agent.core.database import Database
+from flask_litro_agent.core.proposals import sha256_of
+from flask_litro_agent.errors import LedgerAway
+
+__all__ = ["Audit", "AuditRow", "Head", "Verification"]
+
+logger = logging.getLogger(__name__)
+
+_NOTHING = "0" * 64
+_GROUP = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """The newest row's number and hash; written ``seq:hash``."""
+
+    seq: int
+    hash: str
+
+    def __str__(self) -> str:
+        return f"{self.seq}:{self.hash}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditRow:
+    """One row of the chain; ``at`` is in ms of the database's clock."""
+
+    seq: int
+    at: int
+    kind: str
+    actor: str
+    subject: str
+    data: Mapping[str, Any]
+    previous: str
+    hash: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verification:
+    """How many rows were read, where the chain ends, and a sentence for everything that is wrong."""
+
+    rows: int
+    head: Head
+    faults: tuple[str, ...]
+
+
+class Audit:
+    """The chain in one database."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def append(
+        self, connection: Connection, *, kind: str, actor: str, subject: str, data: Mapping[str, Any]
+    ) -> Head:
+        """Add a row in the caller's transaction; other writers of the chain wait until it ends."""
+        counter = select(tables.epoch.c.value).where(tables.epoch.c.id == tables.AUDIT).with_for_update()
+        last = int(connection.execute(counter).scalar_one())
+        previous = _hash_of(connection, last)
+        at = int(connection.execute(select(self._database.now)).scalar_one())
+        seq, text = last + 1, _text(data)
+        head = Head(seq, sha256_of([seq, at, kind, actor, subject, text, previous]))
+        row = {"seq": seq, "at": at, "kind": kind, "actor": actor, "subject": subject, "data": text.encode()}
+        connection.execute(insert(tables.audit).values(**row, previous=previous, hash=head.hash))
+        connection.execute(update(tables.epoch).where(tables.epoch.c.id == tables.AUDIT).values(value=seq))
+        return head
+
+    def head(self) -> Head:
+        """Return where the chain ends; keep it outside, and ``verify`` sees a cut end too."""
+        newest = select(tables.audit.c.seq, tables.audit.c.hash).order_by(tables.audit.c.seq.desc()).limit(1)
+        row = self._database.read(lambda connection: connection.execute(newest).one_or_none())
+        return Head(int(row.seq), str(row.hash)) if row else Head(0, _NOTHING)
+
+    def rows(self, after: int = 0) -> Iterator[AuditRow]:
+        """Yield the rows behind ``after``, oldest first."""
+        while found := self._group(after):
+            yield from found
+            after = found[-1].seq
+
+    def verify(self, head: Head | None = None) -> Verification:
+        """Read the whole chain; ``head`` is one that was kept outside."""
+        faults: list[str] = []
+        seen, last, previous = 0, 0, _NOTHING
+        kept = head is None or head.seq == 0
+        for row in self.rows():
+            faults += _faults(row, last, previous)
+            seen, last, previous = seen + 1, row.seq, row.hash
+            if head is not None and row.seq == head.seq:
+                kept = row.hash == head.hash
+        counted = self._counted()
+        if counted != last:
+            faults.append(f"the chain ends at row {last}, but {counted} rows were written: its end is cut")
+        if not kept and head is not None:
+            faults.append(
+                f"row {head.seq} is not the one whose hash was kept: the chain was cut or rewritten"
+            )
+        return Verification(rows=seen, head=Head(last, previous), faults=tuple(faults))
+
+    def refuse(
+        self, *, agent: str, actor: str, session: str | None, tool: str, origin: str, code: str
+    ) -> None:
+        """Note that a model's call was refused; a database that is away is logged and stops nobody."""
+        values = {
+            "agent": agent,
+            "actor": actor,
+            "session": session,
+            "tool": tool[:80],
+            "origin": origin,
+            "code": code,
+        }
+        statement = insert(tables.refusal).values(at=self._database.now, **values)
+        try:
+            self._database.write(lambda connection: connection.execute(statement).close())
+        except LedgerAway as error:
+            logger.warning("litro audit: a refusal was not noted: %s", error)
+
+    def _group(self, after: int) -> list[AuditRow]:
+        statement = (
+            select(tables.audit).where(tables.audit.c.seq > after).order_by(tables.audit.c.seq).limit(_GROUP)
+        )
+        found = self._database.read(lambda connection: connection.execute(statement).mappings().all())
+        return [_row(row) for row in found]
+
+    def _counted(self) -> int:
+        counter = select(tables.epoch.c.value).where(tables.epoch.c.id == tables.AUDIT)
+        return int(self._database.read(lambda connection: connection.execute(counter).scalar_one()))
+
+
+def _hash_of(connection: Connection, seq: int) -> str:
+    found = connection.execute(
+        select(tables.audit.c.hash).where(tables.audit.c.seq == seq)
+    ).scalar_one_or_none()
+    return _NOTHING if found is None else str(found)
+
+
+def _text(data: Mapping[str, Any]) -> str:
+    return json.dumps(data, sort_keys=True, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+
+
+def _row(row: Mapping[Any, Any]) -> AuditRow:
+    return AuditRow(**{**row, "data": strict_json.decode(bytes(row["data"]), depth=strict_json.STORED_DEPTH)})
+
+
+def _faults(row: AuditRow, last: int, previous: str) -> Iterator[str]:
+    if row.seq != last + 1:
+        yield f"row {row.seq} follows row {last}: a row between them is gone"
+    if row.previous != previous:
+        yield f"row {row.seq} does not hang on row {last}"
+    content = [row.seq, row.at, row.kind, row.actor, row.subject, _text(row.data), row.previous]
+    if row.hash != sha256_of(content):
+        yield f"row {row.seq} was changed: its hash is not its own"
