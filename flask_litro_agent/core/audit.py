@@ -1,7 +1,7 @@
 """Who decided what: rows of one hash chain, written in the transaction of what they tell.
 
-Each row's hash covers the row and the hash before it, so that a changed, removed, swapped or inserted row shows. Whoever
-could cut the newest rows and the counter with them is seen only by a head that was kept outside: ``head()``.
+Each row's hash covers the row and the hash before it, so that a changed, removed, swapped or inserted row shows.
+Whoever could cut the newest rows and the counter with them is seen only by a head that was kept outside: ``head()``.
 Refusals of a model's calls are plain rows beside the chain: they never wait for a decision.
 """
 

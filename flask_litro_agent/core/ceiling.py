@@ -20,7 +20,7 @@ from flask_litro_agent.core.audit import Audit
 from flask_litro_agent.core.database import Database
 from flask_litro_agent.errors import BadRequest
 
-__all__ = ["Ceiling", "FixedCeiling", "Level", "Levels", "LevelSource", "agent_scope", "tool_scope"]
+__all__ = ["Ceiling", "FixedCeiling", "Level", "LevelSource", "Levels", "agent_scope", "tool_scope"]
 
 SITE = "site"
 

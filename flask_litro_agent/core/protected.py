@@ -18,6 +18,6 @@ def is_protected(permission: str, patterns: Sequence[str] = ()) -> bool:
 
 
 def matches(permission: str, pattern: str) -> bool:
-    """Whether the permission is the pattern, or begins as a pattern that ends in ``*`` does; case counts for nothing."""
+    """Whether the permission is the pattern, or begins like one that ends in ``*``; case counts for nothing."""
     folded, sought = permission.casefold(), pattern.casefold()
     return folded.startswith(sought[:-1]) if sought.endswith("*") else folded == sought
