@@ -7,9 +7,11 @@ A tool is a value: only the gate (``core/gate.py``) calls its function.
 from __future__ import annotations
 
 import enum
+import hashlib
 import inspect
+import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, final
 
@@ -17,21 +19,31 @@ from marshmallow import Schema
 
 from flask_litro_agent.contracts import Actor, Stop, ToolFacts
 from flask_litro_agent.errors import ConfigurationError
+from flask_litro_agent.schemas.shape import shape
 
 __all__ = [
+    "DEFAULT_TTL",
     "NAME",
     "PUBLIC",
+    "AsOf",
+    "Change",
+    "Inverse",
     "Mode",
+    "Preview",
+    "Reconcile",
     "Tool",
     "ToolContext",
     "ToolFunction",
     "ToolKit",
     "UIResult",
     "tool",
+    "tool_contract",
     "ui",
 ]
 
 NAME: Final = re.compile(r"[a-z][a-z0-9_]{0,63}")
+#: Seconds that a proposal stays open unless its tool says otherwise.
+DEFAULT_TTL: Final = 300
 Shows = Literal["result", "call", "nothing"]
 
 
@@ -63,13 +75,21 @@ PUBLIC: Final = _Public()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolContext:
-    """What a tool knows beside its arguments. There is no request: the turn may outlive it."""
+    """What a tool knows beside its arguments. There is no request: the turn may outlive it.
+
+    ``actor`` is who asked. A tool that changes something runs once an ``approver`` has said so; then
+    ``idempotency_key`` is the same for every look at its proposal, and ``as_of`` is what its ``as_of=`` returned.
+    """
 
     actor: Actor
     agent: str
     session_id: str | None = None
     turn_id: str | None = None
     call_id: str | None = None
+    approver: Actor | None = None
+    proposal_id: str | None = None
+    idempotency_key: str | None = None
+    as_of: Any = None
     report: Callable[[Any], None] = field(default=lambda value: None, repr=False)
     stop: Stop = field(default_factory=Stop, repr=False)
 
@@ -86,9 +106,24 @@ class ToolContext:
 ToolFunction = Callable[[dict[str, Any], ToolContext], Any]
 
 
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One line of a preview: what is there, and what would be; each a JSON value."""
+
+    label: str
+    before: Any
+    after: Any
+
+
+Preview = Callable[[dict[str, Any], ToolContext], "Sequence[Change] | UIResult"]
+AsOf = Callable[[dict[str, Any], ToolContext], Any]
+Inverse = Callable[[dict[str, Any], Any], "tuple[str, Mapping[str, Any]] | None"]
+Reconcile = Callable[[str], "bool | None"]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tool:
-    """One tool; made by ``@tool``. ``source`` is ``file:line`` for messages."""
+    """One tool; made by ``@tool``. ``source`` is ``file:line`` for messages, ``ttl`` is in seconds."""
 
     name: str
     description: str
@@ -98,6 +133,12 @@ class Tool:
     function: ToolFunction = field(repr=False)
     shows: Shows = "result"
     source: str = ""
+    ttl: int = DEFAULT_TTL
+    preview: Preview | None = field(default=None, repr=False)
+    four_eyes: bool = False
+    as_of: AsOf | None = field(default=None, repr=False)
+    inverse: Inverse | None = field(default=None, repr=False)
+    reconcile: Reconcile | None = field(default=None, repr=False)
 
     @property
     def facts(self) -> ToolFacts:
@@ -114,17 +155,31 @@ def tool(
     mode: Mode,
     params: type[Schema] | Schema,
     shows: Shows = "result",
+    ttl: int = DEFAULT_TTL,
+    preview: Preview | None = None,
+    four_eyes: bool = False,
+    as_of: AsOf | None = None,
+    inverse: Inverse | None = None,
+    reconcile: Reconcile | None = None,
 ) -> Callable[[ToolFunction], Tool]:
     """Declare the decorated function ``(params, ctx) -> value`` as a tool.
 
     ``params`` is a marshmallow schema; the function gets what it loads. The function returns a JSON value or a
     ``ui(...)``, or is a generator: each ``yield`` is progress, its return value the result. ``shows`` is what a
     person's browser gets beside what the model gets. Raise ConfigurationError for a declaration that cannot stand.
+
+    The rest is for a tool that changes something. ``ttl``: seconds for which its proposal stays open.
+    ``preview(params, ctx)``: a list of ``Change(label, before, after)`` or a ``ui(...)``, computed once.
+    ``four_eyes``: who proposed may not approve. ``as_of(params, ctx)``: a version (JSON) of what it will change; a
+    proposal whose version has moved is void. ``inverse(params, result)``: the ``(tool name, arguments)`` that take
+    it back, or None. ``reconcile(idempotency_key)``: whether it happened, by asking the other side, or None.
     """
 
     def declare(function: ToolFunction) -> Tool:
         source = _source(function)
         faults = list(_faults(function, description, permission, mode, params, shows))
+        asked = {"preview": preview, "as_of": as_of, "inverse": inverse, "reconcile": reconcile}
+        faults += _write_faults(mode, ttl, four_eyes, asked)
         if faults:
             raise ConfigurationError(f"{source}: tool {_name(function)!r}: {fault}" for fault in faults)
         return Tool(
@@ -136,6 +191,12 @@ def tool(
             function=function,
             shows=shows,
             source=source,
+            ttl=ttl,
+            preview=preview,
+            four_eyes=four_eyes,
+            as_of=as_of,
+            inverse=inverse,
+            reconcile=reconcile,
         )
 
     return declare
@@ -175,6 +236,16 @@ def ui(component: str, *, data: Any, **props: Any) -> UIResult:
     return UIResult(component, data, props)
 
 
+def tool_contract(tool: Tool) -> str:
+    """Return a digest of what an approval relies on: name, mode, permission, and how arguments are read.
+
+    It is the same in every process that runs the same code, and another one after any change of these.
+    """
+    facts = tool.facts
+    contract = [facts.name, facts.mode, facts.permission, shape(tool.params)]
+    return hashlib.sha256(json.dumps(contract, sort_keys=True).encode()).hexdigest()
+
+
 def _name(function: ToolFunction) -> str:
     return str(getattr(function, "__name__", repr(function)))
 
@@ -212,3 +283,21 @@ def _faults(
         yield "params must be one object; a Schema with many=True is a list"
     if shows not in ("result", "call", "nothing"):
         yield f"shows must be 'result', 'call' or 'nothing', not {shows!r}"
+
+
+def _write_faults(
+    mode: object, ttl: object, four_eyes: object, functions: Mapping[str, object]
+) -> Iterator[str]:
+    if not isinstance(ttl, int) or isinstance(ttl, bool) or ttl < 1:
+        yield f"ttl must be a whole number of seconds from 1, not {ttl!r}"
+    if not isinstance(four_eyes, bool):
+        yield "four_eyes must be True or False"
+    for name, function in functions.items():
+        if function is not None and not callable(function):
+            yield f"{name} must be a function"
+        if inspect.iscoroutinefunction(function):
+            yield f"{name} is 'async def'; write 'def'"
+    if mode is Mode.READ:
+        given = {**functions, "four_eyes": four_eyes or None}
+        for name in (name for name, value in given.items() if value is not None):
+            yield f"{name} is for a tool that changes something, and this one has Mode.READ"
