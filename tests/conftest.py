@@ -7,6 +7,8 @@ import os
 import hypothesis
 import pytest
 
+from tests.databases import database, database_uri, mariadb_server, postgresql_server  # noqa: F401
+
 hypothesis.settings.register_profile("shared", deadline=None, derandomize=bool(os.environ.get("CI")))
 hypothesis.settings.load_profile("shared")
 

