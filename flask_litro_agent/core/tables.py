@@ -27,6 +27,7 @@ from sqlalchemy.dialects import mysql
 
 __all__ = [
     "PREFIX",
+    "VERSION_TABLE",
     "audit",
     "ceiling",
     "claimant",
@@ -38,10 +39,12 @@ __all__ = [
 ]
 
 PREFIX = "litro_"
+VERSION_TABLE = f"{PREFIX}alembic_version"
 
 metadata = MetaData()
 
 _COUNTER = BigInteger().with_variant(Integer(), "sqlite")
+_TEXT = Text().with_variant(mysql.TEXT(collation="utf8mb4_bin"), "mysql", "mariadb")
 _BYTES = LargeBinary().with_variant(mysql.MEDIUMBLOB(), "mysql", "mariadb")
 
 
@@ -68,9 +71,9 @@ proposal = Table(
     Column("permission", _name(255), nullable=False),
     Column("proposer", _name(255), nullable=False),
     Column("arguments", _BYTES, nullable=False),  # the canonical bytes
-    Column("summary", Text, nullable=False),
+    Column("summary", _TEXT, nullable=False),
     Column("preview", _BYTES),
-    Column("as_of", Text),
+    Column("as_of", _TEXT),
     Column("contract_digest", _name(64), nullable=False),
     Column("args_digest", _name(64), nullable=False),
     Column("digest", _name(64), nullable=False),
@@ -87,7 +90,7 @@ proposal = Table(
     Column("started_at", BigInteger),
     Column("settled_at", BigInteger),
     Column("decided_by", _name(255)),
-    Column("note", Text),
+    Column("note", _TEXT),
     Column("outcome", _name(16)),  # ok or failed, once executed
     Column(
         "truth", _name(16)

@@ -1,0 +1,1 @@
+"""One module a revision, each frozen once it was released."""
