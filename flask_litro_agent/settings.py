@@ -81,8 +81,9 @@ def _hosts(value: object) -> str | None:
     return "must be a list of hosts such as 'shop.example' or '127.0.0.1:8000', without a scheme or a path"
 
 
-def _setting(default: Any, check: Check, meaning: str) -> Any:
-    return dataclasses.field(default=default, metadata={"check": check, "meaning": meaning})
+def _setting(default: Any, check: Check, meaning: str, *, is_secret: bool = False) -> Any:
+    metadata = {"check": check, "meaning": meaning, "is_secret": is_secret}
+    return dataclasses.field(default=default, repr=not is_secret, metadata=metadata)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,6 +156,33 @@ class Settings:
     max_output: int = _setting(
         256 * _KIB, _whole(_KIB, 64 * _KIB * _KIB), "largest output of a tool, in bytes of JSON"
     )
+    database_uri: str | None = _setting(
+        None,
+        _optional(_text),
+        "database of the ledger, such as `postgresql://user:password@host/name`; "
+        "default: a SQLite file in the instance folder",
+        is_secret=True,
+    )
+    ceiling: str = _setting(
+        "propose",
+        _choice("off", "read", "propose", "execute"),
+        "what tools may do at most, until somebody changes it while the site runs",
+    )
+    protected_permissions: tuple[str, ...] | None = _setting(
+        None,
+        _optional(_texts),
+        "permissions (`payments:*`) for which a tool may only propose, beside those that are always protected",
+    )
+    four_eyes: tuple[str, ...] = _setting(
+        (), _texts, "permissions (`refunds:*`) whose proposals somebody else must approve"
+    )
+    max_open: int = _setting(5, _whole(1, 100), "most open proposals of one session")
+    max_ttl: int = _setting(86_400, _whole(1, 31_536_000), "longest life of an open proposal, in seconds")
+    session_days: int | None = _setting(
+        None,
+        _optional(_whole(1, 36_500)),
+        "age at which `flask litro prune` deletes a session, in days; default: never",
+    )
 
     @property
     def limits(self) -> Limits:
@@ -214,7 +242,7 @@ def draft_settings(config: Mapping[str, Any]) -> Draft:
     given = {key: value for key, value in config.items() if isinstance(key, str) and key.startswith("LITRO_")}
     values = {_KEYS[key]: _plain(value) for key, value in given.items() if key in _KEYS}
     faults = {
-        name: f"{_key(name)} {fault}, not {_shown(value)}"
+        name: f"{_key(name)} {fault}{_found(name, value)}"
         for name, value in values.items()
         if (fault := _FIELDS[name].metadata["check"](value))
     }
@@ -252,6 +280,10 @@ def _key(name: str) -> str:
 
 def _plain(value: Any) -> Any:
     return tuple(value) if isinstance(value, list) else value
+
+
+def _found(name: str, value: object) -> str:
+    return "" if _FIELDS[name].metadata["is_secret"] else f", not {_shown(value)}"
 
 
 def _shown(value: object) -> str:

@@ -42,6 +42,13 @@ GOOD: dict[str, list[Any]] = {
     "tool_seconds": [0.05, 86_400],
     "idle_seconds": [0.1, 3600],
     "max_output": [1024, 64 * 1024 * 1024],
+    "database_uri": [None, "sqlite:////srv/ledger.db", "postgresql://u:p@h/n"],
+    "ceiling": ["off", "read", "propose", "execute"],
+    "protected_permissions": [None, [], ["payments:*", "taxes:edit"]],
+    "four_eyes": [[], ("refunds:*",)],
+    "max_open": [1, 5, 100],
+    "max_ttl": [1, 86_400, 31_536_000],
+    "session_days": [None, 1, 36_500],
 }
 
 NO_SECONDS: list[Any] = [-1, "30", True, None, math.nan, math.inf, [], 10**400]
@@ -83,6 +90,13 @@ BAD: dict[str, list[Any]] = {
     "tool_seconds": [*NO_SECONDS, 0],
     "idle_seconds": [*NO_SECONDS, 0],
     "max_output": [*NO_COUNT, 1023, None],
+    "database_uri": ["", " ", 7, ["sqlite://"]],
+    "ceiling": ["", "PROPOSE", None, 2, ["propose"]],
+    "protected_permissions": ["payments:*", [""], [7], {"payments:*"}],
+    "four_eyes": ["refunds:*", None, [""], [7]],
+    "max_open": [*NO_COUNT, 0, 101, None],
+    "max_ttl": [*NO_COUNT, 0, None],
+    "session_days": [*NO_COUNT, 0],
 }
 
 
@@ -178,6 +192,12 @@ def test_a_key_in_another_spelling_is_unknown_and_not_taken(key: str) -> None:
 def test_an_unknown_keys_value_is_never_told() -> None:
     (fault,) = faults({"LITRO_S3_SECRET": "hunter2"})
     assert "hunter2" not in fault
+
+
+def test_a_secret_value_is_never_told() -> None:
+    (fault,) = faults({"LITRO_DATABASE_URI": ["postgresql://litro:hunter2@db/litro"]})
+    assert "hunter2" not in fault
+    assert "hunter2" not in repr(read_settings({"LITRO_DATABASE_URI": "postgresql://litro:hunter2@db/litro"}))
 
 
 def test_a_draft_has_the_good_values_the_faults_and_the_strangers() -> None:
