@@ -1,0 +1,114 @@
+"""The processes that hold claims, and the beat by which each says that it lives.
+
+A process has one name, made when it first claims and made anew after a fork. It beats only while it holds claims, so
+that an idle site writes nothing.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import secrets
+import socket
+import threading
+import time
+from dataclasses import dataclass, field
+
+from sqlalchemy import Connection, insert, update
+
+from flask_litro_agent.core.database import Database
+from flask_litro_agent.core.standing import BEAT_MS, GRACE_MS, read_clock
+from flask_litro_agent.core.tables import claimant
+from flask_litro_agent.errors import LedgerAway
+
+__all__ = ["Claimants"]
+
+logger = logging.getLogger(__name__)
+
+
+class Claimants:
+    """This process as a claimant; ``beat_seconds`` is the pause between two beats."""
+
+    def __init__(self, database: Database, *, beat_seconds: float = BEAT_MS / 1000) -> None:
+        self._database = database
+        self._beat_seconds = beat_seconds
+        self._processes: dict[int, _Process] = {}
+
+    @property
+    def id(self) -> str:
+        """The name of this process in the ledger."""
+        return self._process().id
+
+    def beat(self) -> None:
+        """Say that this process lives; its first beat makes its row."""
+        process = self._process()
+        with process.beating:
+            self._database.write(lambda connection: self._beat(connection, process.id))
+
+    def touch(self, connection: Connection, now: int) -> None:
+        """Beat inside a transaction; the row must stand already."""
+        connection.execute(update(claimant).where(claimant.c.id == self.id).values(beat_at=now))
+
+    def hold(self, claim_id: str, limit_ms: int) -> None:
+        """Beat from now on, until the claim is released or its time is over."""
+        process = self._process()
+        if process.hold(claim_id, (limit_ms + GRACE_MS) / 1000):
+            threading.Thread(
+                target=self._keep_beating, args=(process,), name="litro-claimant", daemon=True
+            ).start()
+
+    def release(self, claim_id: str) -> None:
+        """Let go of a claim; it may be gone already."""
+        self._process().release(claim_id)
+
+    def _process(self) -> _Process:
+        # a fork has its parent's dict, and no entry of its own in it; setdefault is one step for all threads
+        pid = os.getpid()
+        return self._processes.get(pid) or self._processes.setdefault(pid, _Process())
+
+    def _beat(self, connection: Connection, claimant_id: str) -> None:
+        now = read_clock(self._database, connection)
+        found = connection.execute(update(claimant).where(claimant.c.id == claimant_id).values(beat_at=now))
+        if found.rowcount == 0:
+            row = {"id": claimant_id, "host": socket.gethostname()[:255], "pid": os.getpid(), "beat_at": now}
+            connection.execute(insert(claimant).values(row))
+
+    def _keep_beating(self, process: _Process) -> None:
+        while True:
+            time.sleep(self._beat_seconds)
+            if not process.still_holds():
+                return
+            try:
+                self.beat()
+            except LedgerAway as error:
+                logger.warning("a claimant could not beat: %s", error)
+
+
+@dataclass(slots=True, eq=False)
+class _Process:
+    """One process's name and the claims that it holds, each with the moment at which it stops counting."""
+
+    id: str = field(default_factory=lambda: secrets.token_hex(16))
+    beating: threading.Lock = field(default_factory=threading.Lock)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _held: dict[str, float] = field(default_factory=dict)
+    _has_thread: bool = False
+
+    def hold(self, claim_id: str, seconds: float) -> bool:
+        """Note the claim; True when nobody beats yet and the caller must start to."""
+        with self._lock:
+            self._held[claim_id] = time.monotonic() + seconds
+            is_first, self._has_thread = not self._has_thread, True
+            return is_first
+
+    def release(self, claim_id: str) -> None:
+        with self._lock:
+            self._held.pop(claim_id, None)
+
+    def still_holds(self) -> bool:
+        """Forget what is overdue; False when nothing is left, and then the caller's thread must end."""
+        with self._lock:
+            now = time.monotonic()
+            self._held = {claim: until for claim, until in self._held.items() if until > now}
+            self._has_thread = bool(self._held)
+            return self._has_thread
