@@ -1,8 +1,9 @@
 """The one gate: every call of a tool, from wherever it comes, is decided and run here.
 
-The order never changes: the exact name among the agent's tools, else ``unknown_tool``; the actor's permission, by
-every policy, else ``forbidden``; the arguments by the schema, else ``invalid_input``; then the run, under its
-caps. Chat, code, terminal and tests differ only in ``origin``.
+The order never changes: the exact name among the agent's tools at or below the ceiling, else ``unknown_tool``; the
+actor's permission, by every policy, else ``forbidden``; the arguments by the schema, else ``invalid_input``; then a
+tool that reads is run, under its caps, and a tool that changes something becomes a proposal. Chat, code, terminal
+and tests differ only in ``origin``. What a proposal asks for runs by ``approve`` alone, which one view calls.
 """
 
 from __future__ import annotations
@@ -10,60 +11,65 @@ from __future__ import annotations
 import copy
 import inspect
 import logging
-import secrets
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Any, Final
 
 from flask_litro_agent import schemas
-from flask_litro_agent.contracts import Actor, Policy, Stop, Verdict
-from flask_litro_agent.core import execution, output
-from flask_litro_agent.errors import AgentError, ConfigurationError, InvalidArguments
+from flask_litro_agent.contracts import Actor, Policy, Stop
+from flask_litro_agent.core import execution, output, refusals
+from flask_litro_agent.core.approval import HANDLED, Approval
+from flask_litro_agent.core.audit import Audit
+from flask_litro_agent.core.ceiling import LevelSource
+from flask_litro_agent.core.ledger import Ledger
+from flask_litro_agent.core.operators import Operators, checked_note
+from flask_litro_agent.core.outcome import CallSite, NeedsApproval, Outcome, Ran, Refused
+from flask_litro_agent.core.proposals import Proposal
+from flask_litro_agent.core.proposing import propose
+from flask_litro_agent.core.second_thoughts import reconciled, repetition, reversal
+from flask_litro_agent.core.verdicts import Verdicts
+from flask_litro_agent.core.wiring import Wiring
+from flask_litro_agent.core.write_rules import write_tool_faults, writes
+from flask_litro_agent.errors import (
+    AgentError,
+    ConfigurationError,
+    Forbidden,
+    InvalidArguments,
+    NotFound,
+    ProposalClosed,
+)
 from flask_litro_agent.settings import Limits
 from flask_litro_agent.tools import Mode, Tool, ToolContext, UIResult
 
-__all__ = ["AgentGate", "CallSite", "Gate", "Outcome", "Ran", "Refused"]
+__all__ = ["AgentGate", "CallSite", "Gate", "NeedsApproval", "Outcome", "Ran", "Refused"]
 
 logger = logging.getLogger(__name__)
 
 _PROGRESS_LIMIT = 16 * 1024
 _MOST_PROGRESS = 1000
-_MESSAGE_LIMIT = 4 * 1024
-_ERRORS_LIMIT = 16 * 1024
+_DAY: Final = 86_400
 
 
 @dataclass(frozen=True, slots=True)
-class Ran:
-    """The tool ran: its value as plain JSON, and the component to show when it returned one."""
+class _Call:
+    """Who calls what, from where."""
 
-    value: Any
-    component: UIResult | None = None
+    agent: str
+    name: str
+    actor: Actor
+    origin: str
+    site: CallSite
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
-    """The tool gave no value: one of ``events.TOOL_ERROR_CODES``, and a sentence that the model may read."""
+class _Allowed:
+    """A tool that reads, and what it runs with."""
 
-    code: str
-    message: str
-    errors: Mapping[str, Any] | None = None
-
-
-Outcome = Ran | Refused
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CallSite:
-    """Where in a session a call stands, who watches it, and the seconds that its caller has left."""
-
-    session_id: str | None = None
-    turn_id: str | None = None
-    call_id: str | None = None
-    progress: Callable[[Any], None] = field(default=lambda value: None, repr=False)
-    stop: Stop = field(default_factory=Stop, repr=False)
-    seconds: float = float("inf")
+    tool: Tool
+    arguments: dict[str, Any]
 
 
 class Gate:
@@ -79,20 +85,40 @@ class Gate:
         deciding: Callable[[], AbstractContextManager[object]] = nullcontext,
         execute: execution.Executor = execution.in_thread,
         debug: bool = False,
+        ledger: Ledger | None = None,
+        ceiling: LevelSource | None = None,
+        audit: Audit | None = None,
+        actor_loader: Callable[[str], Actor | None] | None = None,
+        protected: Sequence[str] | None = None,
+        four_eyes: Sequence[str] = (),
+        max_ttl: int = _DAY,
     ) -> None:
-        """Take each agent's tools and limits.
+        """Take each agent's tools and limits; ConfigurationError has every tool that must not be there.
 
-        ``around`` gives the context in which a tool's function runs, ``deciding`` the one for policies and schemas.
+        ``around`` gives the context in which a tool's function runs, ``deciding`` the one for policies, schemas and
+        the database. ``ledger``, ``audit`` and ``actor_loader`` may be missing where no tool changes anything;
+        ``protected`` is None when the site has not said it. ``max_ttl`` is in seconds.
         """
-        faults = [_write_fault(agent, tool) for agent in tools for tool in tools[agent].values()]
-        if any(faults):
-            raise ConfigurationError(fault for fault in faults if fault)
-        self._tools = tools
-        self._limits = limits
-        self._policies = tuple(policies)
-        self._around = around
-        self._deciding = deciding
-        self._execute = execute
+        faults = list(write_tool_faults(tools, protected=protected, has_loader=actor_loader is not None))
+        if writes(tools) and ledger is None:
+            faults.append("a tool changes something, and there is no ledger")
+        if faults:
+            raise ConfigurationError(faults)
+        self._wiring = Wiring(
+            tools=MappingProxyType({agent: MappingProxyType(dict(there)) for agent, there in tools.items()}),
+            limits=limits,
+            verdicts=Verdicts(tuple(policies)),
+            around=around,
+            deciding=deciding,
+            execute=execute,
+            ledger=ledger,
+            ceiling=ceiling,
+            audit=audit,
+            actor_loader=actor_loader or _nobody,
+            protected=tuple(protected or ()),
+            four_eyes=tuple(four_eyes),
+            max_ttl=max_ttl,
+        )
         self._debug = debug
 
     def call(
@@ -105,68 +131,176 @@ class Gate:
         origin: str,
         site: CallSite | None = None,
     ) -> Outcome:
-        """Decide the call and run the tool. Nothing a tool, a policy or a schema does is raised."""
-        tool = self._tools.get(agent, {}).get(name)
-        if tool is None:
-            return self._unknown(agent, name, origin)
+        """Decide the call; run the tool, or record what it would change. Nothing of all that is raised."""
+        call = _Call(agent, name, actor, origin, site or CallSite())
         try:
-            with self._deciding():
-                decided = self._decide(tool, raw_arguments, actor, origin)
+            with self._wiring.deciding():
+                decided = self._decide(call, raw_arguments)
         except Exception as error:
-            return self._failed(tool, error)
-        if isinstance(decided, Refused):
-            return decided
-        return self._run(agent, tool, decided, actor, site or CallSite())
+            return refusals.failure(name, error, debug=self._debug)
+        return self._run(call, decided) if isinstance(decided, _Allowed) else decided
 
     def allows(self, agent: str, name: str, *, actor: Actor) -> bool:
         """Whether this actor may call the tool at all, before its arguments are known."""
-        tool = self._tools.get(agent, {}).get(name)
-        if tool is None:
-            return False
-        with self._deciding():
-            return self._allowed(actor, tool, None)
+        with self._wiring.deciding():
+            tool = self._visible(agent).get(name)
+            return tool is not None and self._wiring.verdicts.decide(actor, tool, None) == "allow"
 
     def tools(self, agent: str) -> Mapping[str, Tool]:
-        """Return the tools that the agent's model is shown."""
-        return self._tools.get(agent, {})
+        """Return the tools that the agent's model is shown now: those at or below the ceiling."""
+        with self._wiring.deciding():
+            return self._visible(agent)
 
     def within(self, execute: execution.Executor) -> Gate:
         """Return the same gate with another way to run the work that it has let through."""
         gate = copy.copy(self)
-        gate._execute = execute
+        gate._wiring = replace(self._wiring, execute=execute)
         return gate
 
-    def _decide(
-        self, tool: Tool, raw_arguments: object, actor: Actor, origin: str
-    ) -> dict[str, Any] | Refused:
-        """Return the arguments that the tool may run with."""
-        if not self._allowed(actor, tool, None):
-            return _forbidden(tool, origin)
+    def proposal(self, proposal_id: str, actor: Actor) -> Proposal:
+        """Return a proposal to its owner, its proposer or an operator; NotFound for anybody else."""
+        with self._wiring.deciding():
+            return Operators(self._wiring, self._ledger()).proposal_of(proposal_id, actor)
+
+    def proposal(self, proposal_id: str, actor: Actor) -> Proposal:
+        """Return the proposal for its owner, its proposer or an operator; NotFound for anybody else."""
+        with self._wiring.deciding():
+            return Operators(self._wiring, self._ledger()).proposal_of(proposal_id, actor)
+
+    def approve(self, proposal_id: str, digest: str, operator: Actor) -> Proposal:
+        """Check everything anew, run the proposal at most once, and return its row as it stands then.
+
+        ``digest`` is what the operator's page showed. NotFound: there is no such proposal. Forbidden: this operator
+        may not; the proposal stays open. ProposalClosed: it expired, was handled, or is void from now on, as the
+        message says. LedgerAway: the database did not do it, or nobody can say whether it did.
+        """
         try:
-            arguments = schemas.load_arguments(tool.params, raw_arguments)
+            return Approval(self._wiring, self._ledger(), self._enter).carry_out(
+                proposal_id, digest, operator
+            )
+        except Forbidden:
+            with self._wiring.deciding():
+                self._wiring.note("", str(proposal_id), "forbidden", actor=operator, origin="approval")
+            raise
+
+    def dismiss(self, proposal_id: str, digest: str, operator: Actor, note: str | None = None) -> Proposal:
+        """Say no: the proposal never runs. What is raised is as for ``approve``; BadRequest for the note."""
+        kept = checked_note(note)
+        with self._wiring.deciding():
+            ledger = self._ledger()
+            Operators(self._wiring, ledger).proposal_for(proposal_id, operator)
+            dismissed = ledger.dismiss(proposal_id, digest, operator_id=operator.id, note=kept)
+        if dismissed is None:
+            raise ProposalClosed(HANDLED)
+        return dismissed
+
+    def answer(
+        self, proposal_id: str, operator: Actor, *, happened: bool, note: str | None = None
+    ) -> Proposal:
+        """Take an operator's word for how an unknown proposal ended; ProposalClosed when it is not unknown."""
+        kept = checked_note(note)
+        with self._wiring.deciding():
+            ledger = self._ledger()
+            Operators(self._wiring, ledger).proposal_for(proposal_id, operator)
+            answered = ledger.answer(proposal_id, happened=happened, operator_id=operator.id, note=kept)
+        if answered is None:
+            raise ProposalClosed("The outcome of this proposal is not unknown")
+        return answered
+
+    def reconcile(self, proposal_id: str, operator: Actor) -> Proposal:
+        """Ask the tool's ``reconcile`` how an unknown proposal ended; it stays unknown when that cannot say either."""
+        with self._wiring.deciding():
+            return reconciled(self._wiring, self._ledger(), proposal_id, operator)
+
+    def repeat(self, proposal_id: str, actor: Actor, *, origin: str = "repeat") -> Outcome:
+        """Propose an expired, dismissed or unknown proposal again: a new row that waits for its own decision.
+
+        It is the actor's proposal, in the same session. NotFound and ProposalClosed are raised; the rest is ``call``.
+        """
+        with self._wiring.deciding():
+            again = repetition(self._wiring, self._ledger(), proposal_id, actor)
+        return self.call(
+            again.agent, again.tool, again.arguments, actor=actor, origin=origin, site=again.site
+        )
+
+    def reverse(self, proposal_id: str, actor: Actor, *, origin: str = "reverse") -> Outcome:
+        """Propose what takes an executed proposal back, by its tool's ``inverse``; otherwise as ``repeat``."""
+        try:
+            with self._wiring.deciding():
+                back = reversal(self._wiring, self._ledger(), proposal_id, actor)
+        except AgentError:
+            raise
+        except Exception as error:
+            return refusals.failure("the inverse", error, debug=self._debug)
+        return self.call(back.agent, back.tool, back.arguments, actor=actor, origin=origin, site=back.site)
+
+    def _decide(self, call: _Call, raw_arguments: object) -> _Allowed | Refused | NeedsApproval:
+        """Return the tool and the arguments that it may run with, or how the call ended here."""
+        there = self._visible(call.agent)
+        tool = there.get(call.name)
+        if tool is None:
+            self._note(call, "unknown_tool")
+            return refusals.unknown_tool(call.agent, call.name, there, call.origin)
+        if not self._allowed(call, tool, None):
+            return refusals.forbidden(tool, call.origin)
+        try:
+            canonical = _read(tool, raw_arguments)
         except InvalidArguments as error:
-            return Refused("invalid_input", str(error), _listed(error.errors))
-        return arguments if self._allowed(actor, tool, arguments) else _forbidden(tool, origin)
+            return refusals.invalid(error)
+        if not self._allowed(call, tool, canonical.arguments):
+            return refusals.forbidden(tool, call.origin)
+        return (
+            _Allowed(tool, canonical.arguments)
+            if tool.mode is Mode.READ
+            else self._propose(call, tool, canonical)
+        )
 
-    def _unknown(self, agent: str, name: str, origin: str) -> Refused:
-        logger.info("litro gate: unknown tool %.80r, asked by %s of agent %s", name, origin, agent)
-        there_is = ", ".join(self._tools.get(agent, {})) or "none"
-        return Refused("unknown_tool", f"no tool named {str(name)[:80]!r}; there is: {there_is}")
+    def _propose(self, call: _Call, tool: Tool, canonical: schemas.Canonical) -> Refused | NeedsApproval:
+        outcome = propose(
+            self._wiring, self._ledger(), call.agent, tool, canonical, actor=call.actor, site=call.site
+        )
+        if isinstance(outcome, Refused):
+            self._note(call, outcome.code)
+        return outcome
 
-    def _allowed(self, actor: Actor, tool: Tool, arguments: dict[str, Any] | None) -> bool:
-        if not issubclass(type(actor), Actor):  # isinstance believes what an object says of its class
-            return False
-        effects = {_ask(policy, actor, tool, arguments) for policy in self._policies}
-        return "allow" in effects and "deny" not in effects
+    def _visible(self, agent: str) -> Mapping[str, Tool]:
+        there = self._wiring.tools.get(agent, {})
+        levels = self._wiring.levels()
+        barred = {
+            name
+            for name, tool in there.items()
+            if self._wiring.refusal_reason(agent, tool, levels) is not None
+        }
+        return {name: tool for name, tool in there.items() if name not in barred}
 
-    def _run(
-        self, agent: str, tool: Tool, arguments: dict[str, Any], actor: Actor, site: CallSite
-    ) -> Outcome:
-        limits = self._limits[agent]
+    def _allowed(self, call: _Call, tool: Tool, arguments: dict[str, Any] | None) -> bool:
+        decision = self._wiring.verdicts.decide(call.actor, tool, arguments)
+        if decision != "allow":
+            self._note(call, "policy_error" if decision == "broken" else "forbidden")
+        return decision == "allow"
+
+    def _note(self, call: _Call, code: str) -> None:
+        self._wiring.note(
+            call.agent, call.name, code, actor=call.actor, origin=call.origin, session=call.site.session_id
+        )
+
+    def _ledger(self) -> Ledger:
+        if self._wiring.ledger is None:
+            raise NotFound("there is no such proposal")
+        return self._wiring.ledger
+
+    def _enter(self, tool: Tool, arguments: dict[str, Any], context: ToolContext) -> Any:
+        """Call the tool's function: the one place that does."""
+        value = tool.function(arguments, context)
+        return _drain(value, context) if inspect.isgenerator(value) else value
+
+    def _run(self, call: _Call, allowed: _Allowed) -> Ran | Refused:
+        tool, site = allowed.tool, call.site
+        limits = self._wiring.limits[call.agent]
         abandoned = Stop()
         context = ToolContext(
-            actor=actor,
-            agent=agent,
+            actor=call.actor,
+            agent=call.agent,
             session_id=site.session_id,
             turn_id=site.turn_id,
             call_id=site.call_id,
@@ -175,20 +309,17 @@ class Gate:
 
         def work(report: Callable[[Any], None]) -> Ran:
             shown = replace(context, report=_Progress(report))
-            with self._around(shown):
-                value = tool.function(arguments, shown)
-                if inspect.isgenerator(value):
-                    value = _drain(value, shown)
-                return _ran(value, limits.max_output)
+            with self._wiring.around(shown):
+                return _ran(self._enter(tool, allowed.arguments, shown), limits.max_output)
 
         seconds = min(limits.tool_seconds, site.seconds)
         began = time.monotonic()
         try:
-            match self._execute(work, seconds, site.stop, site.progress):
+            match self._wiring.execute(work, seconds, site.stop, site.progress):
                 case execution.Finished(Ran() as ran):
                     return ran
                 case execution.Raised(error):
-                    return self._failed(tool, error)
+                    return refusals.failure(tool.name, error, debug=self._debug)
                 case execution.Left():
                     return Refused("failed", f"{tool.name} was left behind: the turn was stopped")
                 case _:
@@ -196,19 +327,6 @@ class Gate:
                     return Refused("timeout", f"{tool.name} did not answer within {waited:.3g} seconds")
         finally:
             abandoned.set()
-
-    def _failed(self, tool: Tool, error: BaseException) -> Refused:
-        match error:
-            case output.TooLarge():
-                return Refused("too_large", f"the output of {tool.name} is too large: narrow the question")
-            case output.NestedComponent():
-                return Refused("nested_ui", f"{tool.name}: {error}")
-            case AgentError() if (told := _told(error)) is not None:
-                return told
-        error_id = secrets.token_hex(4)
-        logger.error("litro gate: tool %s failed, error %s", tool.name, error_id, exc_info=error)
-        detail = _detail(error) if self._debug else ""
-        return Refused("failed", f"{tool.name} failed (error {error_id}){detail}")
 
 
 class AgentGate:
@@ -249,18 +367,6 @@ class _Progress:
         self._report(output.plain(value, limit=_PROGRESS_LIMIT))
 
 
-def _ask(policy: Policy, actor: Actor, tool: Tool, arguments: dict[str, Any] | None) -> str:
-    try:
-        verdict = policy.decide(actor, tool.facts, copy.deepcopy(arguments))
-    except Exception:
-        logger.exception("litro gate: policy %s raised on %s: denied", type(policy).__name__, tool.name)
-        return "deny"
-    if type(verdict) is not Verdict or verdict.effect not in ("allow", "deny", "abstain"):
-        logger.error("litro gate: policy %s gave no Verdict on %s: denied", type(policy).__name__, tool.name)
-        return "deny"
-    return verdict.effect
-
-
 def _drain(values: Generator[Any, Any, Any], context: ToolContext) -> Any:
     try:
         while True:
@@ -279,41 +385,13 @@ def _ran(value: object, limit: int) -> Ran:
     return Ran(data, UIResult(value.component, data, props))
 
 
-def _told(error: AgentError) -> Refused | None:
-    """Return a tool's own sentence; None when it is none that JSON can say."""
-    try:
-        message = output.plain(error.message, limit=_MESSAGE_LIMIT)
-    except Exception:
-        return None
-    return Refused("failed", str(message), _listed(error.errors) if error.errors else None)
-
-
-def _detail(error: BaseException) -> str:
-    text = str(error)[:300].encode("utf-8", "replace").decode().replace("\x00", "\ufffd")
-    return f": {type(error).__name__}: {text}"
-
-
-def _listed(errors: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the messages of the fields as plain JSON, as long as they can be listed."""
-    try:
-        listed: Mapping[str, Any] = output.plain(errors, limit=_ERRORS_LIMIT)
-    except Exception:
-        return {"_schema": ["There are too many errors to list, or JSON cannot say them."]}
-    return listed
-
-
-def _forbidden(tool: Tool, origin: str) -> Refused:
-    logger.info("litro gate: forbidden tool %s, asked by %s", tool.name, origin)
-    return Refused(
-        "forbidden",
-        f"this person may not use {tool.name}: it needs the permission {str(tool.permission)!r}",
-    )
-
-
-def _write_fault(agent: str, tool: Tool) -> str | None:
+def _read(tool: Tool, raw_arguments: object) -> schemas.Canonical:
+    """Return what the tool is called with; a tool that only reads needs no written form."""
     if tool.mode is Mode.READ:
-        return None
-    return (
-        f"agent {agent}, tool {tool.name} ({tool.source}): mode {tool.facts.mode} needs the proposal ledger; "
-        "the ledger arrives with the next release, until then a tool can only be Mode.READ"
-    )
+        return schemas.Canonical(b"", schemas.load_arguments(tool.params, raw_arguments))
+    return schemas.canonicalise(tool.params, raw_arguments)
+
+
+def _nobody(actor_id: str) -> Actor | None:
+    """There is no loader, and nothing that would need one."""
+    return None

@@ -122,7 +122,7 @@ def args_digest(tool: str, arguments: bytes) -> str:
     return sha256_of([tool, arguments.decode()])
 
 
-def digest_of(proposal_id: str, draft: ProposalDraft) -> str:
+def digest_of(proposal_id: str, draft: ProposalDraft | Proposal) -> str:
     """Return what the form carries: it covers everything that the card shows and the call runs with."""
     return sha256_of(
         [

@@ -1,0 +1,47 @@
+"""What all policies together say of one call: deny beats allow, no allow is a deny, and whatever fails denies."""
+
+from __future__ import annotations
+
+import copy
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from flask_litro_agent.contracts import Actor, Policy, Verdict
+from flask_litro_agent.tools import Tool
+
+__all__ = ["Decision", "Verdicts"]
+
+logger = logging.getLogger(__name__)
+
+#: ``broken`` is a deny for which a policy is to blame that raised, or gave no Verdict.
+Decision = Literal["allow", "deny", "broken"]
+
+
+@dataclass(frozen=True, slots=True)
+class Verdicts:
+    """Asks the policies, each time all of them."""
+
+    policies: Sequence[Policy]
+
+    def decide(self, actor: object, tool: Tool, arguments: dict[str, Any] | None) -> Decision:
+        """Say whether this actor may call the tool; ``arguments`` is None before they are known."""
+        if not issubclass(type(actor), Actor):  # isinstance believes what an object says of its class
+            return "deny"
+        effects = {_ask(policy, actor, tool, arguments) for policy in self.policies}
+        if "broken" in effects:
+            return "broken"
+        return "allow" if "allow" in effects and "deny" not in effects else "deny"
+
+
+def _ask(policy: Policy, actor: Any, tool: Tool, arguments: dict[str, Any] | None) -> str:
+    try:
+        verdict = policy.decide(actor, tool.facts, copy.deepcopy(arguments))
+    except Exception:
+        logger.exception("litro gate: policy %s raised on %s: denied", type(policy).__name__, tool.name)
+        return "broken"
+    if type(verdict) is not Verdict or verdict.effect not in ("allow", "deny", "abstain"):
+        logger.error("litro gate: policy %s gave no Verdict on %s: denied", type(policy).__name__, tool.name)
+        return "broken"
+    return verdict.effect
