@@ -12,7 +12,7 @@ import random
 import time
 import weakref
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, Final, TypeVar
 
 from sqlalchemy import (
@@ -120,6 +120,8 @@ class Database:
 
     def _read(self, work: Work[T], attempt: _Attempt) -> T:
         with self.engine.connect() as connection:
+            if connection.dialect.name == "sqlite" and not _began_one(connection):
+                connection.exec_driver_sql("BEGIN")
             return work(connection)
 
 
@@ -127,6 +129,7 @@ def open_engine(uri: str | URL) -> Engine:
     """Return an engine of our own; ConfigurationError, which never has the URI, when that cannot be."""
     try:
         url = make_url(uri)
+        _refuse_memory(url)
         driver, extra = _DRIVERS.get(url.drivername, (url.drivername, ""))
         engine = create_engine(url.set(drivername=driver), **_options(url))
     except ModuleNotFoundError as error:
@@ -149,11 +152,11 @@ def check_engine(engine: Engine) -> None:
         raise ConfigurationError(
             f"the ledger cannot use {engine.dialect.name}; it can use SQLite, PostgreSQL, MySQL and MariaDB"
         )
-    if isinstance(engine.pool, StaticPool) or (engine.dialect.name == "sqlite" and _is_in_memory(engine.url)):
+    if isinstance(engine.pool, StaticPool):
         raise ConfigurationError(
-            "the ledger cannot use a database in memory or one connection for all: every thread and process "
-            "needs the same proposals; give it a file or a server"
+            "the ledger cannot use a StaticPool: one connection for all threads mixes their transactions"
         )
+    _refuse_memory(engine.url)
 
 
 class _Attempt:
@@ -185,15 +188,24 @@ def _patiently(run: Callable[[_Attempt], T]) -> T:
 def _transaction(connection: Connection) -> Iterator[None]:
     """Begin a transaction that holds on any engine, whatever a site's own has as its default."""
     if connection.dialect.name != "sqlite":
-        connection.execution_options(isolation_level="READ COMMITTED")
+        _isolate(connection)
         yield
         return
     with _sqlite_set(connection):
-        connection.begin()
-        if _driver(connection).in_transaction:  # a site's engine began one that takes no lock yet
+        if _began_one(connection):
             connection.exec_driver_sql("ROLLBACK")
         connection.exec_driver_sql("BEGIN IMMEDIATE")
         yield
+
+
+def _isolate(connection: Connection) -> None:
+    """Let the next transaction be one, and read what others have committed, also where a site's engine differs."""
+    driver_error = connection.dialect.loaded_dbapi.Error
+    try:
+        connection.execution_options(isolation_level="READ COMMITTED")
+    except driver_error as error:  # it is the one question that SQLAlchemy passes on bare
+        connection.invalidate()
+        raise DBAPIError("SET TRANSACTION", None, error, connection_invalidated=True) from error
 
 
 @contextmanager
@@ -207,9 +219,18 @@ def _sqlite_set(connection: Connection) -> Iterator[None]:
         yield
     finally:
         connection.rollback()
-        for name, value in before:
-            cursor.execute(f"PRAGMA {name}={value}")
-        cursor.close()
+        with suppress(
+            connection.dialect.loaded_dbapi.Error
+        ):  # the transaction has ended, one way or the other
+            for name, value in before:
+                cursor.execute(f"PRAGMA {name}={value}")
+            cursor.close()
+
+
+def _began_one(connection: Connection) -> bool:
+    """Whether a site's engine begins a transaction of its own kind, which takes no lock yet."""
+    connection.begin()
+    return bool(_driver(connection).in_transaction)
 
 
 def _driver(connection: Connection) -> Any:
@@ -248,8 +269,13 @@ def _forget_in_children(engine: Engine) -> None:
     os.register_at_fork(after_in_child=forget)
 
 
-def _is_in_memory(url: URL) -> bool:
-    return url.database in (None, "", ":memory:") or "mode=memory" in str(url)
+def _refuse_memory(url: URL) -> None:
+    in_memory = url.database in (None, "", ":memory:") or "mode=memory" in str(url)
+    if in_memory and url.get_backend_name() == "sqlite":
+        raise ConfigurationError(
+            "the ledger cannot use a database in memory: every thread and process needs the same proposals; "
+            "give it a file or a server"
+        )
 
 
 def _may_try_again(error: DBAPIError) -> bool:

@@ -1,0 +1,158 @@
+"""One app's books: the database of its ledger, and what is kept in it. A site whose tools only read has none."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+from flask import Flask
+from sqlalchemy import URL, Engine, make_url
+from sqlalchemy.exc import ArgumentError
+
+from flask_litro_agent.core import migration
+from flask_litro_agent.core.audit import Audit
+from flask_litro_agent.core.ceiling import Ceiling, Level, agent_scope, tool_scope
+from flask_litro_agent.core.database import Database, check_engine, open_engine
+from flask_litro_agent.core.ledger import Ledger
+from flask_litro_agent.errors import ConfigurationError, LedgerAway
+from flask_litro_agent.sessions.mounts import network_filesystem
+from flask_litro_agent.settings import Settings
+from flask_litro_agent.tools import Tool
+
+__all__ = ["Books", "GivenEngine", "first_level", "open_books"]
+
+GivenEngine = Engine | Callable[[], Engine]
+
+_AWAY = "the ledger's database does not answer: no proposal can be made or decided until it does"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Books:
+    """What stands in the ledger's database; ``place`` names it without a secret, ``warning`` is for the report."""
+
+    database: Database
+    audit: Audit
+    ceiling: Ceiling
+    ledger: Ledger
+    place: str
+    warning: str | None
+
+
+def open_books(
+    app: Flask,
+    settings: Settings,
+    *,
+    engine: GivenEngine | None,
+    tools: Mapping[str, Mapping[str, Tool]],
+    declared: Mapping[str, Level],
+) -> Books:
+    """Return the app's books; ConfigurationError for a database that cannot carry them or is not up to date.
+
+    ``declared`` are the levels that agents ask for themselves, by scope.
+    """
+    database = _database(app, settings, engine)
+    url, warning = database.engine.url, _standing(database)
+    audit = Audit(database)
+    return Books(
+        database=database,
+        audit=audit,
+        ceiling=Ceiling(
+            database, audit, first=first_level(settings), declared=declared, scopes=_scopes(tools)
+        ),
+        ledger=Ledger(database, audit, most_open=settings.max_open),
+        place=_place(url),
+        warning=warning,
+    )
+
+
+def first_level(settings: Settings) -> Level:
+    """Return the site's level until somebody changes it."""
+    return Level.of(settings.ceiling)
+
+
+def _database(app: Flask, settings: Settings, given: GivenEngine | None) -> Database:
+    if given is not None:
+        return _given(app, given)
+    if settings.database_uri is not None:
+        return Database(open_engine(_from_instance(app, settings.database_uri)))
+    path = Path(app.instance_path, "litro", "ledger.db")
+    _refuse_network(path)
+    return migration.open_embedded(path)
+
+
+def _given(app: Flask, given: GivenEngine) -> Database:
+    """Return the database of a site's own engine; one made by a function is asked for in an app context."""
+
+    def engine() -> Engine:
+        with app.app_context():
+            return given() if callable(given) else given
+
+    try:
+        found = engine()
+    except Exception as error:
+        raise ConfigurationError(
+            f"engine= raised {type(error).__name__}: {error}; set the site's database up before init_app"
+        ) from error
+    if not isinstance(found, Engine):
+        raise ConfigurationError(
+            f"engine= takes an SQLAlchemy Engine or a function that returns one, not {type(found).__name__}"
+        )
+    check_engine(found)
+    if found.dialect.name == "sqlite":
+        _refuse_network(Path(str(found.url.database)))
+    return Database(engine)
+
+
+def _from_instance(app: Flask, uri: str) -> str | URL:
+    """Return the URI; a relative SQLite file starts at the instance folder, wherever the process was started."""
+    try:
+        url = make_url(uri)
+    except ArgumentError:
+        return uri  # open_engine says what is wrong
+    name = url.database
+    if url.get_backend_name() != "sqlite" or not name or name.startswith((":", "file:")):
+        return url
+    path = Path(app.instance_path, name)
+    _refuse_network(path)
+    os.makedirs(path.parent, exist_ok=True)
+    return url.set(database=str(path))
+
+
+def _refuse_network(path: Path) -> None:
+    if kind := network_filesystem(str(path)):
+        raise ConfigurationError(
+            f"the ledger cannot stand at {path}: it is on a network file system ({kind}), where SQLite's locks do "
+            "not hold; set LITRO_DATABASE_URI to a database server"
+        )
+
+
+def _standing(database: Database) -> str | None:
+    """Return a warning about the schema, or raise it: nobody is served by an old one."""
+    try:
+        fault = migration.fault(database)
+    except LedgerAway:
+        return _AWAY
+    finally:
+        database.engine.dispose()  # a server that forks after this must not hand a connection on
+    if fault and not _loads_for_a_command():
+        raise ConfigurationError(fault)
+    return fault
+
+
+def _loads_for_a_command() -> bool:
+    """Whether the app is loaded to run a command, ``flask litro db upgrade`` perhaps, and not to serve."""
+    context = click.get_current_context(silent=True)
+    return context is not None and context.info_name != "run"
+
+
+def _scopes(tools: Mapping[str, Mapping[str, Tool]]) -> frozenset[str]:
+    agents = {agent_scope(agent) for agent in tools}
+    return frozenset(agents | {tool_scope(agent, name) for agent in tools for name in tools[agent]})
+
+
+def _place(url: URL) -> str:
+    where = url.database if url.get_backend_name() == "sqlite" else f"{url.host or 'local'}/{url.database}"
+    return f"{url.get_backend_name()} {where}"
