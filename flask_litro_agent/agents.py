@@ -21,6 +21,7 @@ from flask_litro_agent.tools import Tool, ToolKit
 __all__ = ["NAME", "Agent", "LoadedAgent", "LoadedAgents"]
 
 NAME: Final = re.compile(r"[a-z][a-z0-9_-]{0,63}")
+_LEVELS: Final = ("off", "read", "propose", "execute")
 _MODEL: Final = re.compile(r"[a-z][a-z0-9_-]*:\S+")
 _FILE: Final = re.compile(r"\./\S+\.(md|txt)")
 _BARE_FILE: Final = re.compile(r"[\w./-]+\.(md|txt)")
@@ -33,7 +34,10 @@ class Agent:
     ``model`` is a provider, or ``"name:model"`` for a provider that a plugin registered. ``instructions`` is the
     text of the system prompt, or ``"./name.md"`` (``.txt``) for a file beside ``agent.py``; without it
     ``instructions.md`` is read if there is one. ``tools`` come on top of those in ``tools/`` and win on a name.
-    ``limits`` replaces fields of ``settings.Limits``. ConfigurationError lists everything that is wrong.
+    ``limits`` replaces fields of ``settings.Limits``. ``ceiling`` (``"off"``, ``"read"``, ``"propose"``,
+    ``"execute"``) is the most that its tools may do, whatever the site allows. With ``continue_after_approval`` a
+    decision about one of its proposals starts a turn in which the model is told of it. ConfigurationError lists
+    everything that is wrong.
     """
 
     model: Provider | str
@@ -44,6 +48,8 @@ class Agent:
     title: str = ""
     suggestions: Sequence[str] = ()
     limits: Mapping[str, Any] = field(default_factory=dict)
+    ceiling: str | None = None
+    continue_after_approval: bool = False
 
     def __post_init__(self) -> None:
         faults = list(_faults(self))
@@ -113,6 +119,10 @@ def _faults(agent: Agent) -> Iterator[str]:
         yield f"title must be a text of one line, not {agent.title!r}"
     yield from _suggestions_faults(agent.suggestions)
     yield from _limits_faults(agent.limits)
+    if agent.ceiling is not None and agent.ceiling not in _LEVELS:
+        yield f"ceiling must be one of {', '.join(_LEVELS)}, not {agent.ceiling!r}"
+    if not _is_flag(agent.continue_after_approval):
+        yield f"continue_after_approval must be True or False, not {agent.continue_after_approval!r}"
 
 
 def _model_faults(model: object) -> Iterator[str]:
@@ -163,6 +173,10 @@ def _limits_faults(limits: object) -> Iterator[str]:
         Settings().limits.replace(limits)
     except ConfigurationError as error:
         yield from error.faults
+
+
+def _is_flag(value: object) -> bool:
+    return isinstance(value, bool)
 
 
 def _is_number(value: object, *kinds: type) -> bool:

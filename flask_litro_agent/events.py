@@ -24,7 +24,10 @@ __all__ = [
     "HISTORY",
     "KINDS",
     "MESSAGE",
+    "PROPOSAL",
+    "PROPOSAL_SETTLED",
     "REASONING_DELTA",
+    "SETTLED_STATES",
     "TEXT_DELTA",
     "TOOL_CALL",
     "TOOL_ERROR_CODES",
@@ -49,6 +52,8 @@ TOOL_CALL = "tool-call"
 TOOL_PROGRESS = "tool-progress"
 TOOL_RESULT = "tool-result"
 UI = "ui"
+PROPOSAL = "proposal"
+PROPOSAL_SETTLED = "proposal-settled"
 USAGE = "usage"
 ERROR = "error"
 TURN_END = "turn-end"
@@ -63,15 +68,17 @@ KINDS = frozenset(
         TOOL_PROGRESS,
         TOOL_RESULT,
         UI,
+        PROPOSAL,
+        PROPOSAL_SETTLED,
         USAGE,
         ERROR,
         TURN_END,
     }
 )
 #: What the model's history is made of: a projection reads these and nothing else.
-HISTORY = frozenset({TURN_START, MESSAGE, TOOL_CALL, TOOL_RESULT, UI, TURN_END})
+HISTORY = frozenset({TURN_START, MESSAGE, TOOL_CALL, TOOL_RESULT, UI, PROPOSAL, PROPOSAL_SETTLED, TURN_END})
 #: What a store makes durable (fsync) before it answers, under ``LITRO_FSYNC = turn``.
-DURABLE = frozenset({MESSAGE, TOOL_CALL, TOOL_RESULT, UI, TURN_END})
+DURABLE = frozenset({MESSAGE, TOOL_CALL, TOOL_RESULT, UI, PROPOSAL, PROPOSAL_SETTLED, TURN_END})
 
 TURN_END_REASONS = ("finished", "failed", "stopped", "limit", "interrupted")
 TOOL_ERROR_CODES = (
@@ -82,7 +89,10 @@ TOOL_ERROR_CODES = (
     "timeout",
     "too_large",
     "nested_ui",
+    "dismissed",
 )
+#: What a ``proposal-settled`` event's ``state`` may be.
+SETTLED_STATES = ("executed", "failed", "dismissed", "void", "expired", "outcome_unknown")
 #: What an ``error`` event's ``code`` may be: the provider's conditions, then our own.
 ERROR_CODES = (
     "auth",

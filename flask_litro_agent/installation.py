@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -16,6 +17,7 @@ from flask_litro_agent.contracts import (
     ToolSpec,
 )
 from flask_litro_agent.core.gate import Gate
+from flask_litro_agent.core.proposals import Proposal
 from flask_litro_agent.errors import ConfigurationError
 from flask_litro_agent.identity import Identity
 from flask_litro_agent.registry import Registry
@@ -28,6 +30,8 @@ from flask_litro_agent.turns.loop import Assignment
 from flask_litro_agent.turns.runner import Runner, Spawn
 
 __all__ = ["EXTENSION", "Installation", "tool_specs"]
+
+logger = logging.getLogger(__name__)
 
 EXTENSION = "litro_agent"
 
@@ -60,17 +64,16 @@ class Installation:
         spawn: Spawn | None = None,
     ) -> LiveTurn:
         """Begin a turn of ``key.agent``; see ``Runner.start`` for what is raised. The caller has checked access."""
-        assignment = Assignment(
-            agent=self.agents[key.agent],
-            provider=provider or self.providers[key.agent],
-            limits=self.limits[key.agent],
-            actor=actor,
-            origin=origin,
-            gate=gate or self.gate,
-            render=self.render,
-            specs=tool_specs(self.gate.tools(key.agent)),
-        )
+        assignment = self._assignment(key.agent, actor, origin, gate or self.gate, provider)
         return self.runner.start(key, text, assignment, spawn=spawn)
+
+    def tell(self, proposal: Proposal, *, wake: bool = False) -> None:
+        """Let the proposal's session know how it ended, by a turn if its agent asked to be woken. Nothing is raised."""
+        if proposal.session is None:
+            return
+        key = SessionKey(proposal.agent, proposal.owner, proposal.session)
+        if not (wake and self._wake(key)):
+            self.runner.tell(key)
 
     def render(self, component: UIResult) -> Rendered:
         """Return a component as html; ConfigurationError when the app has no renderer, TypeError for what is none."""
@@ -82,6 +85,35 @@ class Installation:
         if not (isinstance(rendered, Rendered) and isinstance(rendered.html, str)):
             raise TypeError(f"{type(self.renderer).__name__} must return Rendered(html, hydrate)")
         return rendered
+
+    def _wake(self, key: SessionKey) -> bool:
+        """Begin a turn of the session's owner as he is now; False when none has begun."""
+        agent = self.agents.get(key.agent)
+        if agent is None or not agent.agent.continue_after_approval:
+            return False
+        try:
+            actor = self.identity.by_id(key.owner)
+            if actor is None:
+                return False
+            assignment = self._assignment(key.agent, actor, "wake", self.gate)
+            return self.runner.wake(key, assignment) is not None
+        except Exception:  # the site's loader, or a database; the decision stands
+            logger.exception("litro: agent %s was not woken", key.agent)
+            return False
+
+    def _assignment(
+        self, name: str, actor: Actor, origin: str, gate: Gate, provider: Provider | None = None
+    ) -> Assignment:
+        return Assignment(
+            agent=self.agents[name],
+            provider=provider or self.providers[name],
+            limits=self.limits[name],
+            actor=actor,
+            origin=origin,
+            gate=gate,
+            render=self.render,
+            specs=tool_specs(self.gate.tools(name)),
+        )
 
 
 def tool_specs(tools: Mapping[str, Tool]) -> tuple[ToolSpec, ...]:

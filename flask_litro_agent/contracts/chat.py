@@ -14,6 +14,7 @@ __all__ = [
     "Done",
     "Image",
     "Message",
+    "Note",
     "Options",
     "Part",
     "Provider",
@@ -36,6 +37,11 @@ class Text:
     """Words in a message."""
 
     text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Note(Text):
+    """Words of the site in a user message, not of the person: how a proposal ended. Any provider sends them as text."""
 
 
 @dataclass(frozen=True, slots=True)

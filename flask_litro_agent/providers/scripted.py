@@ -25,6 +25,8 @@ from flask_litro_agent.contracts import (
     AssistantState,
     ChatRequest,
     Done,
+    Message,
+    Note,
     ProviderError,
     ProviderEvent,
     ReasoningDelta,
@@ -77,8 +79,8 @@ def call(name: str, /, **arguments: Any) -> ToolCallEvent:
 def scripted(function: Script, *, model: str = "scripted") -> Scripted:
     """Return a provider that answers with what ``function(request, turn)`` yields.
 
-    ``turn`` is the number of user messages in the request, so 1 for the first. A text is a delta; a call without
-    an id gets one; ``Usage`` (estimated) and ``Done`` are added when the function ends without them.
+    ``turn`` is the number of the person's messages in the request, so 1 for the first. A text is a delta; a call
+    without an id gets one; ``Usage`` (estimated) and ``Done`` are added when the function ends without them.
     """
     return Scripted(function, model)
 
@@ -99,7 +101,7 @@ class Scripted:
             yield ProviderError("configuration", f"the script raised {type(error).__name__}")
 
     def _said(self, request: ChatRequest, stop: Stop) -> Iterator[ProviderEvent]:
-        turn = sum(message.role == "user" for message in request.messages)
+        turn = sum(message.role == "user" and not _is_note(message) for message in request.messages)
         lines = self.function(request, turn)
         for line in (lines,) if isinstance(lines, str) else lines:
             if isinstance(line, Delay):
@@ -108,6 +110,10 @@ class Scripted:
                 return
             if not isinstance(line, Delay):
                 yield _event(line)
+
+
+def _is_note(message: Message) -> bool:
+    return all(isinstance(part, Note) for part in message.parts)
 
 
 def _event(line: ProviderEvent | str) -> ProviderEvent:

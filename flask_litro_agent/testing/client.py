@@ -102,7 +102,7 @@ class AgentClient:
     ) -> None:
         installed = _installed(app, agent)
         self.store = FileStore(self._temporary_folder(), fsync="never") if store is None else store
-        runner = Runner(self.store, installed.settings)
+        runner = Runner(self.store, installed.settings, outbox=installed.runner.outbox)
         self._installed = dataclasses.replace(installed, store=self.store, runner=runner)
         self._gate = installed.gate.within(inline)
         self._provider = None if script is None else _provider(script)

@@ -44,6 +44,7 @@ def _move(store: SessionStore, runner: Runner, source: SessionKey, target: Sessi
         logger.warning("litro: a session was not handed over: %s", error)
         return False
     try:
+        runner.retire(original, reason="session_moved")
         if not _copy(store, source, target, ttl):
             return False
         store.delete(source, original)

@@ -1,6 +1,8 @@
 """The session log as the model's messages: a projection that grows with the log and is never rebuilt.
 
 Every call in it has a result, also after a turn that died. A component's html is not read, so no model can see it.
+How a proposal ended stands once, as a note in front of what the person says next; a turn that begins without a word of
+the person begins with the note.
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ from flask_litro_agent.contracts import (
     ToolResult,
 )
 from flask_litro_agent.errors import InvalidJSON
+from flask_litro_agent.turns import approval_rule
 
 __all__ = ["History", "OpenCall"]
 
@@ -60,6 +63,7 @@ class _Round:
 @dataclass(slots=True)
 class _Turn:
     turn_id: str
+    settled: list[Mapping[str, Any]] = field(default_factory=list)
     asked: list[str] = field(default_factory=list)
     rounds: list[_Round] = field(default_factory=list)
     size: int = 0
@@ -68,8 +72,9 @@ class _Turn:
     def messages(self) -> tuple[Message, ...]:
         if self.finished is not None:
             return self.finished
+        told = [Message("user", (approval_rule.note(self.settled),))] if self.settled else []
         asked = [Message("user", (Text(text),)) for text in self.asked]
-        return (*asked, *(message for each in self.rounds for message in each.messages()))
+        return (*told, *asked, *(message for each in self.rounds for message in each.messages()))
 
 
 class History:
@@ -81,6 +86,9 @@ class History:
         self._turns: deque[_Turn] = deque()
         self._size = 0
         self._open: _Turn | None = None
+        self._news: list[Mapping[str, Any]] = []
+        self._news_size = 0
+        self._written: set[tuple[str, str]] = set()
 
     def catch_up(self, store: SessionStore, key: SessionKey) -> None:
         """Read what another writer has added to the log since."""
@@ -107,6 +115,16 @@ class History:
         return tuple(message for turn in self._turns for message in turn.messages())
 
     @property
+    def has_news(self) -> bool:
+        """Whether proposals have ended of which no turn has told the model yet."""
+        return bool(self._news)
+
+    @property
+    def written(self) -> frozenset[tuple[str, str]]:
+        """Every (proposal id, state) that the log has a ``proposal-settled`` of."""
+        return frozenset(self._written)
+
+    @property
     def open_turn(self) -> str | None:
         """The id of a turn that has begun and not ended."""
         return self._open.turn_id if self._open else None
@@ -125,6 +143,9 @@ class History:
     def _note(self, kind: str, payload: Mapping[str, Any], private: Mapping[str, Any], size: int) -> None:
         if kind == events.TURN_START:
             self._begin(str(payload["turn_id"]))
+        if kind == events.PROPOSAL_SETTLED:
+            self._settle(payload, private, size)
+            return
         turn = self._open
         if turn is None:
             return
@@ -139,6 +160,9 @@ class History:
                 _round_for_call(turn).calls.append(_call(payload, private))
             case ((events.TOOL_RESULT | events.UI), {"call_id": str(call_id)}):
                 _round_of(turn, call_id).results[call_id] = _result(payload, private)
+            case events.PROPOSAL, {"call_id": str(call_id), "proposal_id": str(proposal_id)}:
+                waiting = approval_rule.waiting(proposal_id)
+                _round_of(turn, call_id).results[call_id] = ToolResult(call_id, str(payload["name"]), waiting)
             case events.TURN_END, _:
                 self._end(turn)
         self._drop_oldest()
@@ -146,8 +170,23 @@ class History:
     def _begin(self, turn_id: str) -> None:
         if self._open is not None:
             self._end(self._open)
-        self._open = _Turn(turn_id)
+        self._open = _Turn(turn_id, self._news, size=self._news_size)
+        self._size += self._news_size
+        self._news, self._news_size = [], 0
         self._turns.append(self._open)
+
+    def _settle(self, payload: Mapping[str, Any], private: Mapping[str, Any], size: int) -> None:
+        """Keep the end for the turn that is just beginning, or else for the next one."""
+        one = _settled(payload, private)
+        self._written.add((one["proposal_id"], one["state"]))
+        turn = self._open
+        if turn is None or turn.asked or turn.rounds:
+            self._news.append(one)
+            self._news_size += size
+        else:
+            turn.settled.append(one)
+            turn.size += size
+            self._size += size
 
     def _end(self, turn: _Turn) -> None:
         turn.finished = turn.messages()
@@ -180,6 +219,14 @@ def _call(payload: Mapping[str, Any], private: Mapping[str, Any]) -> ToolCall:
         invalid=bool(payload.get("invalid")),
         raw=str(private.get("raw", payload.get("raw", ""))),
     )
+
+
+def _settled(payload: Mapping[str, Any], private: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what the model is told of an end: neither who decided nor an error's id."""
+    told = {"proposal_id": str(payload["proposal_id"]), "state": str(payload["state"])}
+    more = {"note": payload.get("note"), "result": private.get("output")}
+    more |= {name: private.get(name) for name in ("tool", "summary", "reason")}
+    return told | {name: value for name, value in more.items() if value is not None}
 
 
 def _result(payload: Mapping[str, Any], private: Mapping[str, Any]) -> ToolResult:

@@ -27,13 +27,16 @@ from flask_litro_agent.contracts import (
     ToolCall,
     ToolSpec,
 )
-from flask_litro_agent.core.gate import CallSite, Gate, Ran, Refused
+from flask_litro_agent.core.gate import Gate
+from flask_litro_agent.core.outcome import CallSite, NeedsApproval, Ran, Refused
 from flask_litro_agent.errors import ConfigurationError, LeaseLost, StoreError
 from flask_litro_agent.settings import Limits
-from flask_litro_agent.tools import UIResult
+from flask_litro_agent.tools import Mode, UIResult
+from flask_litro_agent.turns import approval_rule, results
 from flask_litro_agent.turns.answer import Answer
 from flask_litro_agent.turns.history import History
 from flask_litro_agent.turns.live import LiveTurn
+from flask_litro_agent.turns.outbox import Outbox
 from flask_litro_agent.turns.writer import Draft, SessionWriter
 
 __all__ = ["Assignment", "Turn"]
@@ -75,6 +78,7 @@ class Turn:
     live: LiveTurn
     writer: SessionWriter
     history: History
+    outbox: Outbox = field(default_factory=Outbox)
     _calls: int = 0
     _same: Counter[tuple[str, str]] = field(default_factory=Counter)
     _input_tokens: int = 0
@@ -109,6 +113,8 @@ class Turn:
     def _rounds(self) -> str:
         for number in range(1, self.assignment.limits.max_rounds + 1):
             self._check()
+            if number > 1:
+                self._tell()
             answer = self._ask(number)
             calls = self._log_answer(answer, number)
             if isinstance(answer.end, ProviderError):
@@ -143,10 +149,13 @@ class Turn:
         return answer
 
     def _events(self) -> Iterator[Any]:
+        listed = self.assignment.gate.tools(self.live.key.agent)
         request = ChatRequest(
-            system=self.assignment.agent.system_prompt(),
+            system=_system(
+                self.assignment.agent, writes=any(tool.mode is not Mode.READ for tool in listed.values())
+            ),
             messages=self.history.messages(),
-            tools=self.assignment.specs,
+            tools=tuple(spec for spec in self.assignment.specs if spec.name in listed),
             options=self._options(),
         )
         try:
@@ -211,13 +220,13 @@ class Turn:
                     raise _Ended("limit")
                 self._write(self._result(call))
             except _Ended as ended:
-                self._write(*(_not_run(left, ended.reason) for left in calls[place:]))
+                self._write(*(results.not_run(left, ended.reason) for left in calls[place:]))
                 raise
 
     def _result(self, call: ToolCall) -> Draft:
         again = self._same_call(call)
         if again is not None:
-            return _refused(call, again)
+            return results.refused(call, again)
         site = CallSite(
             session_id=self.live.key.session,
             turn_id=self.live.turn_id,
@@ -236,11 +245,13 @@ class Turn:
         )
         match outcome:
             case Refused():
-                return _refused(call, outcome)
+                return results.refused(call, outcome)
+            case NeedsApproval(proposal):
+                return results.proposed(call, proposal)
             case Ran(value, UIResult() as component) if self._shows(call, "result"):
                 return self._component(call, value, component)
             case Ran(value):
-                return self._value(call, value)
+                return results.value(call, value, shown=self._shows(call, "result"))
 
     def _same_call(self, call: ToolCall) -> Refused | None:
         most = self.assignment.limits.max_same_call
@@ -252,12 +263,6 @@ class Turn:
             "failed", f"{call.name} was already called {most} times with these arguments: use its result"
         )
 
-    def _value(self, call: ToolCall, value: Any) -> Draft:
-        named = {"call_id": call.id, "name": call.name}
-        if self._shows(call, "result"):
-            return Draft(events.TOOL_RESULT, {**named, "output": value})
-        return Draft(events.TOOL_RESULT, named, {"output": value})
-
     def _shows(self, call: ToolCall, *what: str) -> bool:
         return self.assignment.agent.tools[call.name].shows in what
 
@@ -266,21 +271,25 @@ class Turn:
             rendered = self.assignment.render(component)
             strict_json.encode([rendered.html, rendered.hydrate])
         except ConfigurationError as error:
-            return _refused(call, Refused("failed", str(error)))
+            return results.refused(call, Refused("failed", str(error)))
         except Exception as error:
             logger.error("litro turn %s: component failed", self.live.turn_id, exc_info=error)
-            return _refused(
+            return results.refused(
                 call, Refused("failed", f"the component {component.component!r} could not be rendered")
             )
-        payload = {"call_id": call.id, "name": call.name, "html": rendered.html, "data": data}
-        if rendered.hydrate is not None:
-            payload["hydrate"] = rendered.hydrate
-        return Draft(events.UI, payload)
+        return results.component(call, data, rendered)
 
     def _progress(self, call: ToolCall, value: Any) -> None:
         if not self._shows(call, "result", "call"):
             return
         self._write(Draft(events.TOOL_PROGRESS, {"call_id": call.id, "name": call.name, "value": value}))
+
+    def _tell(self) -> None:
+        """Append how proposals of this session ended since."""
+        owed = self.outbox.owed(self.live.key, self.history.written)
+        if owed.drafts:
+            self._write(*owed.drafts)
+        self.outbox.told(owed.proposals)
 
     def _write(self, *drafts: Draft) -> None:
         for entry in self.writer.write(*drafts):
@@ -296,6 +305,7 @@ class Turn:
         return self.live.deadline - time.monotonic()
 
     def _end(self, reason: str) -> None:
+        self._tell()
         ended_by = self.live.ended_by if reason in ("finished", "failed") else None
         self._write(self._turn_end(ended_by or reason))
 
@@ -320,7 +330,9 @@ class Turn:
 
     def _unanswered(self, refused: Refused) -> list[Draft]:
         """Return a result for each call that has none."""
-        return [_refused(ToolCall(call.call_id, call.name), refused) for call in self.history.open_calls]
+        return [
+            results.refused(ToolCall(call.call_id, call.name), refused) for call in self.history.open_calls
+        ]
 
 
 _TURN_FAILED = Refused("failed", "no result: the turn failed")
@@ -331,12 +343,7 @@ def _error(code: str, message: str, *, retryable: bool = False) -> Draft:
     return Draft(events.ERROR, {"code": code, "message": message, "retryable": retryable})
 
 
-def _refused(call: ToolCall, refused: Refused) -> Draft:
-    error: dict[str, Any] = {"code": refused.code, "message": refused.message}
-    if refused.errors:
-        error["errors"] = refused.errors
-    return Draft(events.TOOL_RESULT, {"call_id": call.id, "name": call.name, "error": error})
-
-
-def _not_run(call: ToolCall, reason: str) -> Draft:
-    return _refused(call, Refused("failed", f"not run: the turn ended ({reason})"))
+def _system(agent: LoadedAgent, *, writes: bool) -> str:
+    """Return the system prompt, with the rule about proposals while a tool that makes them is listed."""
+    prompt = agent.system_prompt()
+    return f"{prompt}\n\n{approval_rule.RULE}".lstrip() if writes else prompt

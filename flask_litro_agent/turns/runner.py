@@ -10,17 +10,19 @@ import logging
 import secrets
 import threading
 import time
-from collections import Counter, OrderedDict
+from collections import OrderedDict
 from collections.abc import Callable
 from typing import NamedTuple
 
 from flask_litro_agent import events
 from flask_litro_agent.contracts import Lease, SessionKey, SessionStore
-from flask_litro_agent.errors import NotFound, Overloaded, SessionBusy, SessionDeleted, StoreError
+from flask_litro_agent.errors import AgentError, NotFound, Overloaded, SessionBusy, SessionDeleted, StoreError
 from flask_litro_agent.settings import Settings
 from flask_litro_agent.turns.history import History
 from flask_litro_agent.turns.live import LiveTurn
 from flask_litro_agent.turns.loop import Assignment, Turn
+from flask_litro_agent.turns.outbox import Outbox
+from flask_litro_agent.turns.places import Places
 from flask_litro_agent.turns.watcher import Watcher
 from flask_litro_agent.turns.writer import Draft, SessionWriter
 
@@ -31,6 +33,7 @@ logger = logging.getLogger(__name__)
 _NO_SESSION = "there is no such session"
 _LEASE_WAIT = 2.0
 _DELETE_WAIT = 5.0
+_TELL_WAIT = 0.5
 _POLL = 0.02
 _MOST_HISTORIES = 256
 _LAST_WORDS = 2.0
@@ -46,19 +49,23 @@ class Standing(NamedTuple):
     last_seq: int
 
 
+class _NothingToSay(Exception):
+    """A turn without a word of the person has nothing to tell the model."""
+
+
 class Runner:
     """This process's turns. What another process must see is in the store."""
 
-    def __init__(self, store: SessionStore, settings: Settings) -> None:
+    def __init__(self, store: SessionStore, settings: Settings, *, outbox: Outbox | None = None) -> None:
         self._store = store
         self._settings = settings
+        self.outbox = outbox or Outbox()
         self._ttl = settings.lease_seconds
         self._lock = threading.Lock()
         self._live: dict[SessionKey, LiveTurn] = {}
-        self._places: dict[SessionKey, str] = {}
+        self._places = Places(most=settings.max_turns, most_per_actor=settings.max_actor_turns)
         self._histories: OrderedDict[SessionKey, History] = OrderedDict()
         self._watcher = Watcher(store, renew_every=self._ttl / 3)
-        self._closing = False
 
     def live(self, key: SessionKey) -> LiveTurn | None:
         """Return the session's turn if it runs in this process."""
@@ -71,14 +78,19 @@ class Runner:
 
         Raise SessionBusy (a turn is running), Overloaded (a cap is reached), NotFound (deleted) or StoreError.
         """
-        turn = self._begin(key, text, assignment)
+        return self._spawn(self._begin(key, text, assignment), spawn)
+
+    def wake(self, key: SessionKey, assignment: Assignment, *, spawn: Spawn | None = None) -> LiveTurn | None:
+        """Begin a turn without a word of the person, in which the model is told how proposals ended.
+
+        None when there is nothing to tell, and when the turn cannot begin now: whatever runs next tells it.
+        """
         try:
-            self._watcher.add(turn.live, turn.writer)
-            (spawn or _in_thread)(lambda: self._run(turn))
-        except RuntimeError as error:
-            self._give_up(turn)
-            raise Overloaded("no thread is left for a turn here: ask again in a moment") from error
-        return turn.live
+            self._last_seq(key)
+            return self._spawn(self._begin(key, None, assignment), spawn)
+        except (_NothingToSay, AgentError, StoreError) as error:
+            logger.info("litro: a session is not woken: %s", error)
+            return None
 
     def stop(self, key: SessionKey, turn_id: str) -> bool:
         """Ask the session's turn to stop, wherever it runs; False when it is not running."""
@@ -102,35 +114,37 @@ class Runner:
 
     def recover(self, key: SessionKey) -> None:
         """Close a turn whose process died, if the session is free; what cannot be done now is left for later."""
+        self._attend(key, wait=0.0)
+
+    def tell(self, key: SessionKey) -> None:
+        """Append what the ledger owes to a session that is free; a turn that runs in it tells it by itself."""
         try:
-            lease = self._store.acquire(key, self._ttl)
-        except StoreError:
-            return
-        if lease is None:
-            return
-        try:
-            history = self._history(key)
-            if history.open_turn is not None:
-                writer = SessionWriter(self._store, lease, ttl=self._ttl, last_seq=history.seq, show=_nobody)
-                self._close_open_turn(history, writer)
-        except StoreError as error:
-            logger.warning("litro: an interrupted turn could not be closed: %s", error)
-        finally:
-            self._store.release(lease)
+            if self.outbox.owed(key).drafts and self._store.last_seq(key):
+                self._attend(key, wait=_TELL_WAIT)
+        except Exception as error:  # whatever a store raises: what is owed stays owed
+            logger.warning("litro: a session was not told how a proposal ended: %s", error)
 
     def delete(self, key: SessionKey) -> None:
-        """Stop the session's turn, take the lease and remove the session.
+        """Stop the session's turn, take the lease, void the open proposals and remove the session.
 
-        Raise SessionBusy when the lease cannot be had in five seconds, NotFound for an unknown session.
+        Raise SessionBusy when the lease cannot be had in five seconds, NotFound for an unknown session, LedgerAway
+        when the proposals cannot be closed now: then the session stays.
         """
         self._last_seq(key)
         lease = self.seize(key)
         try:
+            self.outbox.void(key, reason="session_deleted")
             self._store.delete(key, lease)
             with self._lock:
                 self._histories.pop(key, None)
         finally:
             self._store.release(lease)
+
+    def retire(self, lease: Lease, *, reason: str) -> None:
+        """Void the open proposals of a session whose lease is held, and say so in its log; else LedgerAway."""
+        self.outbox.void(lease.key, reason=reason)
+        if self.outbox.owed(lease.key).drafts:
+            self._bring_up(lease)
 
     def seize(self, key: SessionKey) -> Lease:
         """Stop whatever runs in the session and take its lease; SessionBusy after five seconds."""
@@ -141,44 +155,64 @@ class Runner:
 
     def drain(self) -> None:
         """Let running turns finish within the grace; interrupt the rest, and let them say so in the log."""
-        self._closing = True
+        self._places.close()
         self._wait_for_turns(self._settings.grace_seconds)
         for live in list(self._live.values()):
             live.end("interrupted")
         self._wait_for_turns(_LAST_WORDS)
 
-    def _admit(self, key: SessionKey, actor_id: str) -> None:
-        """Count a turn. Its lease is held: whoever finds the session busy takes no place."""
-        with self._lock:
-            if self._closing:
-                raise Overloaded("this server is shutting down: ask again in a moment", retry_after=2)
-            running = len(self._places)
-            if running >= self._settings.max_turns:
-                raise Overloaded(
-                    f"{running} turns are running here, which is the most: ask again in a moment"
-                )
-            own = Counter(self._places.values())[actor_id]
-            if own >= self._settings.max_actor_turns:
-                raise Overloaded(f"{own} of your turns are running, which is the most: wait for one to end")
-            self._places[key] = actor_id
+    def _spawn(self, turn: Turn, spawn: Spawn | None) -> LiveTurn:
+        try:
+            self._watcher.add(turn.live, turn.writer)
+            (spawn or _in_thread)(lambda: self._run(turn))
+        except RuntimeError as error:
+            self._give_up(turn)
+            raise Overloaded("no thread is left for a turn here: ask again in a moment") from error
+        return turn.live
+
+    def _attend(self, key: SessionKey, *, wait: float) -> None:
+        """Take a free session's lease for a moment, close a turn that died, and append what is owed."""
+        try:
+            lease = self._acquire(key, None, wait=wait, patient=False)
+        except (AgentError, StoreError):
+            return
+        try:
+            self._bring_up(lease)
+        except StoreError as error:
+            logger.warning("litro: an interrupted turn could not be closed: %s", error)
+        finally:
+            self._store.release(lease)
+
+    def _bring_up(self, lease: Lease) -> None:
+        key = lease.key
+        history = self._history(key)
+        writer = SessionWriter(self._store, lease, ttl=self._ttl, last_seq=history.seq, show=_nobody)
+        if history.open_turn is not None:
+            self._close_open_turn(history, writer)
+        owed = self.outbox.owed(key, history.written)
+        if owed.drafts:
+            for entry in writer.write(*owed.drafts):
+                history.feed(entry)
+        self.outbox.told(owed.proposals)
+        self._keep(key, history)
 
     def _leave(self, key: SessionKey) -> None:
         with self._lock:
             self._live.pop(key, None)
-            self._places.pop(key, None)
+        self._places.leave(key)
 
-    def _begin(self, key: SessionKey, text: str, assignment: Assignment) -> Turn:
+    def _begin(self, key: SessionKey, text: str | None, assignment: Assignment) -> Turn:
         turn_id = "t" + secrets.token_hex(8)
         lease = self._acquire(key, turn_id, wait=_LEASE_WAIT, patient=False)
         try:
-            self._admit(key, assignment.actor.id)
+            self._places.take(key, assignment.actor.id)
             return self._first_events(key, text, assignment, lease)
         except BaseException:
             self._leave(key)
             self._store.release(lease)
             raise
 
-    def _first_events(self, key: SessionKey, text: str, assignment: Assignment, lease: Lease) -> Turn:
+    def _first_events(self, key: SessionKey, text: str | None, assignment: Assignment, lease: Lease) -> Turn:
         turn_id = str(lease.turn_id)
         live = LiveTurn(key, turn_id, assignment.actor.id, seconds=assignment.limits.turn_seconds)
         history = self._history(key, context_tokens=assignment.limits.context_tokens)
@@ -187,12 +221,16 @@ class Runner:
             self._close_open_turn(history, writer)
         actor = {"id": assignment.actor.id, "name": assignment.actor.name}
         start = Draft(events.TURN_START, {"turn_id": turn_id, "agent": key.agent}, {"actor": actor})
-        asked = Draft(events.MESSAGE, {"role": "user", "text": text})
+        asked = [] if text is None else [Draft(events.MESSAGE, {"role": "user", "text": text})]
+        owed = self.outbox.owed(key, history.written, expired=True)
+        if not (asked or owed.drafts or history.has_news):
+            raise _NothingToSay("there is nothing to tell")
         live.first_seq = writer.seq + 1
-        for entry in writer.write(start, asked):
+        for entry in writer.write(start, *owed.drafts, *asked):
             history.feed(entry)
+        self.outbox.told(owed.proposals)
         self._live[key] = live
-        return Turn(assignment, live, writer, history)
+        return Turn(assignment, live, writer, history, self.outbox)
 
     def _acquire(self, key: SessionKey, turn_id: str | None, *, wait: float, patient: bool) -> Lease:
         """Take the lease; wait for a writer without a turn, and for any writer when ``patient``."""
@@ -226,10 +264,12 @@ class Runner:
         return holder.turn_id if self._store.holder(key) == holder else None
 
     def last_kind(self, key: SessionKey) -> str | None:
-        """Return the kind of the log's last event; None for an empty log."""
-        kind = None
-        for entry in self._store.read(key, after=max(0, self._store.last_seq(key) - 1)):
-            kind = entry.kind
+        """Return the kind of the last event of a turn; None for an empty log. Decisions may stand behind it."""
+        kind, last, back = None, self._store.last_seq(key), 1
+        while kind is None and back < 2 * last:
+            for entry in self._store.read(key, after=max(0, last - back)):
+                kind = kind if entry.kind == events.PROPOSAL_SETTLED else entry.kind
+            back *= 2
         return kind
 
     def _run(self, turn: Turn) -> None:
@@ -259,6 +299,7 @@ class Runner:
         except Exception as error:  # whatever the store raises, the readers must learn the end
             logger.warning("litro turn %s: its lease was not given back: %s", turn.live.turn_id, error)
         turn.live.close()
+        self.tell(turn.live.key)  # who decided after our last look found the lease taken
 
     def _close_open_turn(self, history: History, writer: SessionWriter) -> None:
         results = [

@@ -14,6 +14,8 @@ from werkzeug.exceptions import HTTPException
 
 from flask_litro_agent.errors import AgentError, StoreError
 from flask_litro_agent.installation import Installation
+from flask_litro_agent.web import forms
+from flask_litro_agent.web.proposals import ProposalViews
 from flask_litro_agent.web.sessions import SessionViews
 
 __all__ = ["register_routes"]
@@ -47,6 +49,9 @@ def _blueprint(installed: Installation) -> Blueprint:
         # a redirect from agent//id to agent/id would let one id stand for another
         blueprint.add_url_rule(rule, name, _answering(view), methods=methods, merge_slashes=False)
 
+    for rule, name, view, methods in ProposalViews(installed).routes():
+        blueprint.add_url_rule(rule, name, _answering(view, sentence=_sentence), methods=methods)
+
     @blueprint.url_value_preprocessor
     def leave_alone(endpoint: str | None, values: dict[str, Any] | None) -> None:
         # runs before CSRFProtect's check, whichever of the two was initialised first
@@ -69,7 +74,9 @@ def _last_word(prefix: str) -> Callable[[Response], Response]:
     return last_word
 
 
-def _answering(view: View) -> View:
+def _answering(view: View, *, sentence: Callable[[AgentError], Response] | None = None) -> View:
+    """Return the view with its errors as JSON; ``sentence`` answers a plain form."""
+
     @functools.wraps(view)
     def answer(**values: Any) -> Any:
         try:
@@ -77,7 +84,7 @@ def _answering(view: View) -> View:
         except HTTPException:
             raise  # an agent's access() speaks for itself
         except AgentError as error:
-            return _error(error)
+            return sentence(error) if sentence and request.mimetype == forms.FORM else _error(error)
         except StoreError as error:
             logger.error("litro: the session store failed: %s", error)
             return _error(AgentError("the session log is not available now", status=503))
@@ -93,6 +100,12 @@ def _error(error: AgentError) -> Response:
         body["errors"] = error.errors
     response = jsonify(body)
     response.status_code = error.status
+    response.headers.update(error.headers)
+    return response
+
+
+def _sentence(error: AgentError) -> Response:
+    response = Response(f"{error.message}\n", status=error.status, mimetype="text/plain")
     response.headers.update(error.headers)
     return response
 

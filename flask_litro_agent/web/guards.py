@@ -24,9 +24,19 @@ from flask_litro_agent.errors import (
 from flask_litro_agent.settings import Settings
 from flask_litro_agent.web.origins import Host, parse_host, parse_origin
 
-__all__ = ["check_fetch", "check_header", "check_session_id", "enter_agent", "query_number", "read_text"]
+__all__ = [
+    "check_fetch",
+    "check_header",
+    "check_referer",
+    "check_session_id",
+    "enter_agent",
+    "query_number",
+    "read_body",
+    "read_text",
+]
 
 _SESSION_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_REFERER = re.compile(r"(https?://[^/?#\\]+)(?:[/?#].*)?", re.IGNORECASE)
 _NUMBER = re.compile(r"[0-9]{1,15}")
 _REFUSED = "this request did not come from a page of this site"
 _NO_AGENT = "there is no such agent"
@@ -51,6 +61,18 @@ def check_fetch(request: Request, settings: Settings) -> None:
 def check_header(request: Request) -> None:
     """Refuse a request without our header, which no form and no simple cross-site request can send."""
     if request.headers.get("X-Litro-Agent") != "1":
+        raise Forbidden(_REFUSED)
+
+
+def check_referer(request: Request, settings: Settings) -> None:
+    """Refuse what the page of another site sends with a browser that names no Origin."""
+    written = request.headers.get("Referer")
+    if written is None or "Origin" in request.headers:
+        return
+    page = _REFERER.fullmatch(written)
+    origin = parse_origin(page[1]) if page else None
+    host = _host(request, settings.trusted_proxies)
+    if origin is None or host is None or not origin.is_of(host, secure=request.is_secure):
         raise Forbidden(_REFUSED)
 
 
@@ -85,6 +107,21 @@ def read_text(request: Request, *, limit: int) -> str:
             raise BadRequest(f"the body may have 'text' and must have it; {_extra(body)}")
 
 
+def read_body(request: Request, limit: int) -> bytes:
+    """Return the body's bytes; BodyTooLarge above the limit, BadRequest when it cannot be read to its end."""
+    length = request.content_length
+    request.max_content_length = limit + 1  # a body without a length is cut here, in silence
+    try:
+        body = b"" if (length or 0) > limit else request.get_data(cache=False)
+    except Exception:  # each server has its own for chunks that are none and a client that left
+        raise BadRequest("the body cannot be read to its end") from None
+    if max(length or 0, len(body)) > limit:
+        raise BodyTooLarge(f"the body may have {limit} bytes")
+    if length is not None and len(body) < length:  # gunicorn leaves this to us
+        raise BadRequest("the body is shorter than its Content-Length")
+    return body
+
+
 def query_number(request: Request, name: str, *, default: int, low: int, high: int) -> int:
     """Return a whole number from the query; BadRequest when it is none, is given twice, or is out of range."""
     given = request.args.getlist(name)
@@ -116,25 +153,11 @@ def _read_object(request: Request, limit: int) -> dict[str, Any]:
     if request.mimetype != "application/json":
         raise UnsupportedMediaType("the body must be application/json")
     try:
-        body = strict_json.decode(_read_body(request, limit))
+        body = strict_json.decode(read_body(request, limit))
     except InvalidJSON as error:
         raise BadRequest(f"the body is {error}") from None
     if not isinstance(body, dict):
         raise BadRequest("the body must be a JSON object with 'text'")
-    return body
-
-
-def _read_body(request: Request, limit: int) -> bytes:
-    length = request.content_length
-    request.max_content_length = limit + 1  # a body without a length is cut here, in silence
-    try:
-        body = b"" if (length or 0) > limit else request.get_data(cache=False)
-    except Exception:  # each server has its own for chunks that are none and a client that left
-        raise BadRequest("the body cannot be read to its end") from None
-    if max(length or 0, len(body)) > limit:
-        raise BodyTooLarge(f"the body may have {limit} bytes")
-    if length is not None and len(body) < length:  # gunicorn leaves this to us
-        raise BadRequest("the body is shorter than its Content-Length")
     return body
 
 
