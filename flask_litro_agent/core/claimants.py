@@ -12,6 +12,7 @@ import secrets
 import socket
 import threading
 import time
+import weakref
 from dataclasses import dataclass, field
 
 from sqlalchemy import Connection, insert, update
@@ -53,9 +54,8 @@ class Claimants:
         """Beat from now on, until the claim is released or its time is over."""
         process = self._process()
         if process.hold(claim_id, (limit_ms + GRACE_MS) / 1000):
-            threading.Thread(
-                target=self._keep_beating, args=(process,), name="litro-claimant", daemon=True
-            ).start()
+            given = weakref.ref(self), process, self._beat_seconds
+            threading.Thread(target=_keep_beating, args=given, name="litro-claimant", daemon=True).start()
 
     def release(self, claim_id: str) -> None:
         """Let go of a claim; it may be gone already."""
@@ -72,16 +72,6 @@ class Claimants:
         if found.rowcount == 0:
             row = {"id": claimant_id, "host": socket.gethostname()[:255], "pid": os.getpid(), "beat_at": now}
             connection.execute(insert(claimant).values(row))
-
-    def _keep_beating(self, process: _Process) -> None:
-        while True:
-            time.sleep(self._beat_seconds)
-            if not process.still_holds():
-                return
-            try:
-                self.beat()
-            except LedgerAway as error:
-                logger.warning("a claimant could not beat: %s", error)
 
 
 @dataclass(slots=True, eq=False)
@@ -112,3 +102,17 @@ class _Process:
             self._held = {claim: until for claim, until in self._held.items() if until > now}
             self._has_thread = bool(self._held)
             return self._has_thread
+
+
+def _keep_beating(claimants: weakref.ref[Claimants], process: _Process, seconds: float) -> None:
+    """Beat as long as the process holds claims and the ledger's owner keeps the ledger."""
+    while True:
+        time.sleep(seconds)
+        beating = claimants()
+        if beating is None or not process.still_holds():
+            return
+        try:
+            beating.beat()
+        except LedgerAway as error:
+            logger.warning("a claimant could not beat: %s", error)
+        del beating
