@@ -16,15 +16,19 @@ from flask import Flask
 from flask_litro_agent import report
 from flask_litro_agent.agent_files import draft_agents, find_folder, watch_folder
 from flask_litro_agent.agents import LoadedAgent, LoadedAgents
+from flask_litro_agent.bookkeeping import Books, GivenEngine, first_level, open_books
 from flask_litro_agent.contracts import Policy, Provider, SessionStore
+from flask_litro_agent.core.ceiling import FixedCeiling, Level, agent_scope
 from flask_litro_agent.core.gate import Gate
+from flask_litro_agent.core.write_rules import write_tool_faults, writes
 from flask_litro_agent.errors import ConfigurationError
 from flask_litro_agent.identity import Identity
 from flask_litro_agent.installation import Installation
 from flask_litro_agent.plugins import draft_plugins
 from flask_litro_agent.registry import Registry
-from flask_litro_agent.settings import Settings, draft_settings
-from flask_litro_agent.tools import ToolContext
+from flask_litro_agent.settings import Limits, Settings, draft_settings
+from flask_litro_agent.tools import Tool, ToolContext
+from flask_litro_agent.turns.outbox import Outbox
 from flask_litro_agent.turns.runner import Runner
 
 __all__ = ["ToolContextFunction", "assemble"]
@@ -60,6 +64,7 @@ def assemble(
     plugins: Sequence[object],
     session_store: SessionStore | None,
     tool_context: ToolContextFunction | None,
+    engine: GivenEngine | None = None,
 ) -> Installation:
     """Return the app's parts, wired; ConfigurationError has every fault."""
     faults = _Faults()
@@ -72,10 +77,7 @@ def assemble(
     providers = dict(_providers(agents, registry, faults))
     policies = list(_policies(settings, registry, faults))
     limits = {agent.name: settings.limits.replace(agent.agent.limits) for agent in agents}
-    with faults.collecting():
-        tools = {agent.name: agent.tools for agent in agents}
-        around = _around(app, tool_context)
-        gate = Gate(tools, limits, policies, around=around, deciding=app.app_context, debug=app.debug)
+    books = _books(app, settings, identity, engine, agents, faults)
     with faults.collecting():
         renderer = registry.renderer(settings.renderer) if settings.renderer else None
     with faults.collecting():
@@ -89,10 +91,11 @@ def assemble(
         providers=providers,
         limits=limits,
         identity=identity,
-        gate=gate,
+        gate=_gate(app, settings, identity, books, agents, limits, policies, tool_context),
         store=store,
         renderer=renderer,
-        runner=Runner(store, settings),
+        runner=Runner(store, settings, outbox=Outbox(books.ledger if books else None)),
+        books=books,
         report=report.compose(
             settings=settings,
             agents=agents,
@@ -100,8 +103,9 @@ def assemble(
             folder=str(loaded.folder),
             store=settings.session_store if session_store is None else f"{_kind(store)} (session_store=)",
             registry=registry,
+            books=books,
             notes=loaded.notes,
-            warnings=list(_warnings(app, settings)),
+            warnings=list(_warnings(app, settings, books)),
         ),
     )
 
@@ -128,6 +132,65 @@ def _policies(settings: Settings, registry: Registry, faults: _Faults) -> Iterat
     for name in settings.policies:
         with faults.collecting():
             yield registry.policy(name)
+
+
+def _books(
+    app: Flask,
+    settings: Settings,
+    identity: Identity,
+    engine: GivenEngine | None,
+    agents: Sequence[LoadedAgent],
+    faults: _Faults,
+) -> Books | None:
+    """Return the books of an app with a tool that changes something; what cannot start makes no database."""
+    books, tools = None, _tools(agents)
+    wrong = list(
+        write_tool_faults(
+            tools, protected=settings.protected_permissions, has_loader=identity.has_actor_loader
+        )
+    )
+    faults.add(wrong)
+    if wrong or not writes(tools):
+        return None
+    with faults.collecting():
+        books = open_books(app, settings, engine=engine, tools=tools, declared=_declared(agents))
+    return books
+
+
+def _gate(
+    app: Flask,
+    settings: Settings,
+    identity: Identity,
+    books: Books | None,
+    agents: Sequence[LoadedAgent],
+    limits: Mapping[str, Limits],
+    policies: Sequence[Policy],
+    tool_context: ToolContextFunction | None,
+) -> Gate:
+    return Gate(
+        _tools(agents),
+        limits,
+        policies,
+        around=_around(app, tool_context),
+        deciding=app.app_context,
+        debug=app.debug,
+        ledger=books.ledger if books else None,
+        audit=books.audit if books else None,
+        ceiling=books.ceiling if books else FixedCeiling(first_level(settings), _declared(agents)),
+        actor_loader=identity.by_id if identity.has_actor_loader else None,
+        protected=settings.protected_permissions,
+        four_eyes=settings.four_eyes,
+        max_ttl=settings.max_ttl,
+    )
+
+
+def _tools(agents: Sequence[LoadedAgent]) -> dict[str, Mapping[str, Tool]]:
+    return {agent.name: agent.tools for agent in agents}
+
+
+def _declared(agents: Sequence[LoadedAgent]) -> dict[str, Level]:
+    """Return the levels that agents ask for themselves, by scope."""
+    return {agent_scope(each.name): Level.of(each.agent.ceiling) for each in agents if each.agent.ceiling}
 
 
 def _store(settings: Settings, registry: Registry, given: object) -> SessionStore:
@@ -187,13 +250,15 @@ def _preparation(
     return prepare
 
 
-def _warnings(app: Flask, settings: Settings) -> Iterator[str]:
+def _warnings(app: Flask, settings: Settings, books: Books | None) -> Iterator[str]:
     if not app.secret_key:
         yield report.NO_SECRET_KEY
     if settings.hosts is None and not app.config.get("TRUSTED_HOSTS") and not app.debug:
         yield report.NO_HOSTS
     if not settings.policies:
         yield "LITRO_POLICIES is empty: no policy allows a call, so every tool is forbidden"
+    if books and books.warning:
+        yield books.warning
     if _psycopg_blocks():
         yield (
             "psycopg was imported before gevent patched the process and blocks every other request: "

@@ -15,6 +15,7 @@ from flask import Flask, current_app, session
 
 from flask_litro_agent import identity as identities
 from flask_litro_agent.assembly import ToolContextFunction, assemble
+from flask_litro_agent.bookkeeping import GivenEngine
 from flask_litro_agent.cli import litro_commands
 from flask_litro_agent.contracts import Actor, SessionStore
 from flask_litro_agent.core.gate import AgentGate
@@ -44,8 +45,10 @@ class Loaders(Protocol):
 class LitroAgent:
     """Gives a Flask app its agents: ``LitroAgent(app)``, or ``litro = LitroAgent()`` and ``litro.init_app(app)``.
 
-    ``identity`` brings both loaders of a site at once (``FlaskLogin``, ``FlaskSecurity``); ``plugins`` are the site's
-    own plugin modules; ``session_store`` is a store to use instead of the one that ``LITRO_SESSION_STORE`` names.
+    ``identity`` brings both loaders of a site at once (``FlaskLogin``, ``FlaskSecurity``). ``engine`` is the
+    SQLAlchemy engine of the proposals' ledger, or a function that returns it (``lambda: db.engine``), and wins over
+    ``LITRO_DATABASE_URI``. ``plugins`` are the site's own plugin modules. ``session_store`` is a store to use instead
+    of the one that ``LITRO_SESSION_STORE`` names.
 
     Config keys, all optional (``settings.Settings`` says what each means): ``LITRO_URL_PREFIX``,
     ``LITRO_AGENTS``, ``LITRO_SESSION_STORE``, ``LITRO_RENDERER``, ``LITRO_POLICIES``, ``LITRO_PLUGINS``,
@@ -63,6 +66,7 @@ class LitroAgent:
         app: Flask | None = None,
         *,
         identity: Loaders | None = None,
+        engine: GivenEngine | None = None,
         plugins: Sequence[object] = (),
         session_store: SessionStore | None = None,
     ) -> None:
@@ -73,6 +77,7 @@ class LitroAgent:
         self._request_loader: RequestLoader | None = identity.request_loader if identity else None
         self._actor_loader: ActorLoader | None = identity.actor_loader if identity else None
         self._tool_context: ToolContextFunction | None = None
+        self._engine = engine
         self._plugins = tuple(plugins)
         self._session_store = session_store
         self._initialised = False
@@ -131,6 +136,7 @@ class LitroAgent:
             plugins=self._plugins,
             session_store=self._session_store,
             tool_context=self._tool_context,
+            engine=self._engine,
         )
         app.extensions[EXTENSION] = installed
         self._initialised = True

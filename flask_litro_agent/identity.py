@@ -50,6 +50,11 @@ class Identity:
         self._request_loader = request_loader
         self._actor_loader = actor_loader
 
+    @property
+    def has_actor_loader(self) -> bool:
+        """Whether people with an account can be found again by their id."""
+        return self._actor_loader is not None
+
     def current(self) -> Actor:
         """Return who makes this request: the site's actor, or the visitor that its session names."""
         loaded = self._request_loader() if self._request_loader else None

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from flask_litro_agent.agents import LoadedAgent
+from flask_litro_agent.bookkeeping import Books
 from flask_litro_agent.contracts import (
     Actor,
     Provider,
@@ -38,7 +39,10 @@ EXTENSION = "litro_agent"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Installation:
-    """One app's agents and everything that they run on: ``app.extensions["litro_agent"]``."""
+    """One app's agents and everything that they run on: ``app.extensions["litro_agent"]``.
+
+    ``books`` is None where no tool changes anything: there is no database then.
+    """
 
     settings: Settings
     registry: Registry
@@ -51,6 +55,7 @@ class Installation:
     renderer: Renderer | None
     runner: Runner
     report: Report
+    books: Books | None = None
 
     def start(
         self,

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from flask_litro_agent.agents import LoadedAgent
+from flask_litro_agent.bookkeeping import Books
 from flask_litro_agent.contracts import Provider
 from flask_litro_agent.registry import PluginInfo, Registry
 from flask_litro_agent.settings import Settings
@@ -42,6 +43,7 @@ def compose(
     folder: str,
     store: str,
     registry: Registry,
+    books: Books | None,
     notes: Sequence[str],
     warnings: Sequence[str],
 ) -> Report:
@@ -54,6 +56,7 @@ def compose(
         ("folder", [folder]),
         ("tools", [line for agent in agents for line in _tool_lines(agent)] or ["none"]),
         ("store", [store]),
+        ("ledger", [books.place if books else "none: no tool changes anything"]),
         ("policies", [", ".join(settings.policies) or "none: every call is forbidden"]),
         ("renderer", [settings.renderer or "none"]),
         ("plugins", [_plugin_line(plugin) for plugin in registry.plugins] or ["none"]),

@@ -22,7 +22,7 @@ FLOORS = (
     ("hookspecs", "registry"),
     ("plugin_settings", "providers", "sessions", "policies"),
     ("plugins",),
-    ("turns",),
+    ("turns", "bookkeeping"),
     ("report",),
     ("installation",),
     ("assembly", "web", "terminal", "doctor"),
