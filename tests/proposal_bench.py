@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import json
+import threading
 
 from marshmallow import Schema, fields
 from sqlalchemy import Engine
@@ -24,6 +25,7 @@ from flask_litro_agent.turns.outbox import Outbox
 from flask_litro_agent.turns.runner import Runner
 from tests.bench import SOON, Bench
 from tests.databases import Clock, open_database
+from tests.site.agents.desk.agent import Puppet
 
 EVE = Actor("eve", "Eve", frozenset({"refunds:edit"}))
 OPS = Actor("ops", "Olga Operator", frozenset({"refunds:edit", "litro:approve"}))
@@ -121,6 +123,18 @@ class ProposalBench(Bench):
         messages = self.puppet.requests[request].messages
         texts = [part.text for message in messages for part in message.parts if isinstance(part, Note)]
         return [[json.loads(line) for line in text.split("\n")[1:]] for text in texts]
+
+
+class Held(Puppet):
+    """A model that says nothing before ``go`` is set."""
+
+    def __init__(self):
+        super().__init__()
+        self.go = threading.Event()
+
+    def stream(self, request, stop):
+        assert self.go.wait(SOON)
+        yield from super().stream(request, stop)
 
 
 def asks(*orders):

@@ -14,7 +14,7 @@ from flask_litro_agent.sessions.file import FileStore
 from flask_litro_agent.turns.approval_rule import RULE
 from flask_litro_agent.turns.history import History
 from tests.bench import ANN, here, kinds, messages_are_valid, of_kind, reason
-from tests.proposal_bench import DONE, ProposalBench, asks, crash, nothing_done
+from tests.proposal_bench import DONE, Held, ProposalBench, asks, crash, ended, nothing_done
 
 ANY_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
@@ -180,11 +180,13 @@ def test_it_is_told_once(bench):
 def test_what_ends_in_a_turn_is_told_at_the_start_of_the_next(bench):
     """A note between a call and its result, or behind the person's words, would break the request."""
     proposal = bench.propose(7)
-    live = bench.start([["sleep", 0.2], ["call", "echo", {"value": 1}]], [["say", "x"]])
+    held = Held()
+    live = bench.start([["call", "echo", {"value": 1}]], DONE, provider=held)
     bench.dismiss(proposal)
-    assert live.wait_closed(20)
+    held.go.set()
+    ended(live)
     assert (proposal.id, "dismissed") in bench.settled()
-    assert not bench.notes()
+    assert not any(isinstance(message.parts[0], Note) for message in held.requests[-1].messages)
     bench.run(text="next")
     assert [line["proposal_id"] for line in bench.notes()[0]] == [proposal.id]
 
