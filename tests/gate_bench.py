@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import functools
+import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -63,12 +65,11 @@ class Spy:
 class GateBench:
     """``people`` is what the actor loader knows: change it, and the site has changed."""
 
-    def __init__(
-        self, folder: Path, *tools: Tool, first: Level = Level.EXECUTE, database: Any = None, **options: Any
-    ) -> None:
-        self.database = database or frozen(open_database(f"sqlite:///{folder / 'ledger.db'}"))
-        if database is None:
-            tables.metadata.create_all(self.database.engine)
+    def __init__(self, folder: Path, *tools: Tool, first: Level = Level.EXECUTE, **options: Any) -> None:
+        file = folder / "ledger.db"
+        if not file.exists():
+            file.write_bytes(_empty_ledger())
+        self.database = frozen(open_database(f"sqlite:///{file}"))
         self.audit = Audit(self.database)
         self.ledger = Ledger(self.database, self.audit)
         scopes = frozenset({"agent:desk", *(f"tool:desk.{each.name}" for each in tools)})
@@ -134,3 +135,14 @@ class GateBench:
     def audited(self) -> list[str]:
         """Return the kinds of the audit rows, oldest first."""
         return [row.kind for row in self.audit.rows()]
+
+
+@functools.cache
+def _empty_ledger() -> bytes:
+    """Return the file of a ledger with nothing in it: making the tables anew takes longer than most tests."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "ledger.db"
+        engine = open_database(f"sqlite:///{file}").engine
+        tables.metadata.create_all(engine)
+        engine.dispose()
+        return file.read_bytes()

@@ -785,7 +785,7 @@ def test_a_process_that_dies_in_a_tool_leaves_it_unknown_and_spent(tmp_path):
     done = subprocess.run([sys.executable, child, tmp_path], capture_output=True, timeout=60, text=True)
     assert (done.returncode, done.stderr) == (9, "")
     spy = Spy()
-    bench = GateBench(tmp_path, spy.tool(), database=None)
+    bench = GateBench(tmp_path, spy.tool())
     ((proposal,), _) = bench.ledger.find()
     assert proposal.state is not State.EXECUTED
     bench.database.ms = (proposal.claimed_at or 0) + 15_001

@@ -138,6 +138,46 @@ def test_law_5_a_tools_function_is_called_in_the_gate_alone():
     assert calls == ["core/gate.py"]
 
 
+def callers_of(method):
+    return {
+        file
+        for file, tree in sources()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute) and node.attr == method and isinstance(node.ctx, ast.Load)
+    }
+
+
+def test_law_5_one_view_alone_approves():
+    """The test kit's client posts to that view: it never reaches the gate's method."""
+    views = {"web/proposals.py", "testing/client.py"}
+    assert callers_of("approve") <= views
+    assert callers_of("carry_out") == {"core/gate.py"}
+
+
+def test_nobody_reaches_behind_the_gate():
+    """Outside the wall an approval has one door, and the gate's parts have none."""
+    reached = [
+        f"{file}:{node.lineno}"
+        for file, tree in sources()
+        if room_of(file) != "core"
+        for node in ast.walk(tree)
+        if (isinstance(node, ast.Attribute) and node.attr == "_wiring")
+        or (isinstance(node, ast.ImportFrom) and node.module == f"{NAME}.core.approval")
+    ]
+    assert reached == []
+
+
+@pytest.mark.parametrize("method", ["preview", "as_of", "inverse", "reconcile"])
+def test_what_stands_beside_a_tool_is_called_inside_the_wall_alone(method):
+    called = [
+        file
+        for file, tree in sources()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == method
+    ]
+    assert {room_of(file) for file in called} <= {"core", "web"}
+
+
 def test_turns_know_no_view_and_no_pluggy():
     known = {
         name.split(".")[0]

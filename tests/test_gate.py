@@ -19,7 +19,6 @@ from flask_litro_agent.assembly import _around
 from flask_litro_agent.contracts import Actor, Stop, Verdict
 from flask_litro_agent.core.execution import inline
 from flask_litro_agent.core.gate import AgentGate, CallSite, Gate, Ran, Refused
-from flask_litro_agent.errors import ConfigurationError
 from flask_litro_agent.policies.permissions import Permissions
 from flask_litro_agent.settings import Settings
 from tests.bench import until
@@ -298,31 +297,6 @@ def test_within_changes_how_work_runs_and_nothing_else(order):
     assert call(gate, arguments={"number": 7}) == Ran({"number": 7})
     assert call(gate, arguments={"number": 7}, actor=BOB).code == "forbidden"
     assert call(gate, "orders").code == "unknown_tool"
-
-
-# --- modes ---
-
-
-@pytest.mark.parametrize(("mode", "word"), [(Mode.PROPOSE, "propose"), (Mode.EXECUTE, "execute")])
-def test_a_write_tool_does_not_load(mode, word):
-    """Law 4: nothing a model calls can change anything; every such tool is named at once."""
-
-    def refund(params, ctx):
-        raise AssertionError
-
-    def cancel(params, ctx):
-        raise AssertionError
-
-    writes = [
-        tool(description="x", permission="refunds:edit", mode=mode, params=Empty)(function)
-        for function in (refund, cancel)
-    ]
-    with pytest.raises(ConfigurationError, match="the ledger arrives with the next release") as caught:
-        gate_for(*writes)
-    assert [
-        f"tool {name}" in fault and word in fault
-        for name, fault in zip(("refund", "cancel"), caught.value.faults, strict=True)
-    ] == [True, True]
 
 
 # --- outputs ---
