@@ -87,8 +87,10 @@ def _given(app: Flask, given: GivenEngine) -> Database:
     """Return the database of a site's own engine; one made by a function is asked for in an app context."""
 
     def engine() -> Engine:
+        if not callable(given):
+            return given
         with app.app_context():
-            return given() if callable(given) else given
+            return given()
 
     try:
         found = engine()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
 import stat
 from collections.abc import Callable
 from pathlib import Path
@@ -18,13 +16,12 @@ from sqlalchemy import StaticPool, create_engine, inspect
 
 from flask_litro_agent import Actor, ConfigurationError, LitroAgent, bookkeeping
 from flask_litro_agent.core import migration
-from flask_litro_agent.core.ceiling import FixedCeiling, Level
+from flask_litro_agent.core.ceiling import Level
 from flask_litro_agent.core.database import Database, open_engine
+from flask_litro_agent.errors import BadRequest
 from flask_litro_agent.installation import EXTENSION, Installation
 from tests.databases import open_database
 from tests.small_site import new_app, write_agent, write_tool
-
-SERVERS = pytest.mark.parametrize("database_uri", ["postgresql", "mariadb"], indirect=True)
 
 
 @pytest.fixture
@@ -284,14 +281,6 @@ def test_sqlite_on_a_network_file_system_is_refused(
     assert "is on a network file system (nfs4)" in fault(start, **options)
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere: run as an ordinary user")
-def test_an_instance_folder_that_cannot_be_written_is_one_sentence(
-    start: Callable[..., Installation], site: Path
-) -> None:
-    (site / "instance" / "litro").mkdir(parents=True, mode=0o500)
-    assert "the ledger cannot stand at" in fault(start)
-
-
 def test_a_place_that_is_a_folder_is_one_sentence(start: Callable[..., Installation], site: Path) -> None:
     (site / "instance" / "litro" / "ledger.db").mkdir(parents=True)
     assert "the ledger cannot stand at" in fault(start)
@@ -309,9 +298,5 @@ def test_the_scopes_of_the_ceiling_are_the_agents_and_tools(start: Callable[...,
     assert books is not None
     for scope in ("site", "agent:demo", "tool:demo.refund"):
         books.ceiling.set(scope, Level.READ, by="ada")
-    with contextlib.suppress(LookupError), pytest.raises(Exception, match="no scope named"):
+    with pytest.raises(BadRequest, match="no scope named"):
         books.ceiling.set("tool:demo.other", Level.READ, by="ada")
-
-
-def test_a_site_without_write_tools_has_a_fixed_ceiling(tmp_path: Path) -> None:
-    assert FixedCeiling(Level.READ, {}).levels().of("demo") is Level.READ
