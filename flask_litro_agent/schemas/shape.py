@@ -9,7 +9,7 @@ from __future__ import annotations
 import enum
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from typing import Any, Final
 
 from marshmallow import Schema
@@ -22,8 +22,12 @@ from flask_litro_agent.schemas.reading import nested_schema
 __all__ = ["shape"]
 
 _MAX_NESTING: Final = 32
-#: What a field knows of its place, and words for people.
-_BESIDE: Final = frozenset({"_creation_index", "error_messages", "metadata", "name", "parent", "root"})
+#: What a field knows of its place.
+_PLACE: Final = frozenset({"_creation_index", "name", "parent", "root"})
+#: What fields and validators say to people; a text of choices has the order of a set.
+_WORDS: Final = frozenset(
+    {"choices_text", "error", "error_messages", "labels", "labels_text", "metadata", "values_text"}
+)
 
 
 def shape(schema: Schema) -> list[Any]:
@@ -44,8 +48,8 @@ def _field(field: Field[Any], depth: int) -> Any:
     return _settings(field, depth)
 
 
-def _settings(value: object, depth: int, without: frozenset[str] | set[str] = frozenset()) -> dict[str, Any]:
-    left_out = _BESIDE | without
+def _settings(value: object, depth: int, without: Set[str] = frozenset()) -> dict[str, Any]:
+    left_out = _PLACE | _WORDS | without
     own = {name: _described(item, depth + 1) for name, item in vars(value).items() if name not in left_out}
     return {"is": _named(type(value)), **own}
 
@@ -59,7 +63,7 @@ def _described(value: object, depth: int) -> Any:
         case Field() if depth < _MAX_NESTING:
             return _field(value, depth)
         case Validator() if depth < _MAX_NESTING:
-            return _settings(value, depth, without={"error"})
+            return _settings(value, depth)
         case re.Pattern():
             return [value.pattern, value.flags]
         case set() | frozenset():
