@@ -2,15 +2,15 @@
 
 from flask_litro_agent.agents import Agent
 from flask_litro_agent.contracts import Actor, Verdict
-from flask_litro_agent.core.gate import CallSite, Outcome, Ran, Refused
-from flask_litro_agent.errors import AgentError, ConfigurationError, LitroError
+from flask_litro_agent.core.outcome import CallSite, NeedsApproval, Outcome, Ran, Refused
+from flask_litro_agent.errors import AgentError, ConfigurationError, LitroError, NothingDone
 from flask_litro_agent.extension import LitroAgent
 from flask_litro_agent.hookspecs import hookimpl
 from flask_litro_agent.identity import FlaskLogin, FlaskSecurity
 from flask_litro_agent.providers.anthropic import anthropic
 from flask_litro_agent.providers.openai_compatible import openai_compatible
 from flask_litro_agent.providers.scripted import call, delay, say, scripted
-from flask_litro_agent.tools import PUBLIC, Mode, ToolContext, ToolKit, tool, ui
+from flask_litro_agent.tools import PUBLIC, Change, Mode, ToolContext, ToolKit, tool, ui
 
 __all__ = [
     "PUBLIC",
@@ -18,12 +18,15 @@ __all__ = [
     "Agent",
     "AgentError",
     "CallSite",
+    "Change",
     "ConfigurationError",
     "FlaskLogin",
     "FlaskSecurity",
     "LitroAgent",
     "LitroError",
     "Mode",
+    "NeedsApproval",
+    "NothingDone",
     "Outcome",
     "Ran",
     "Refused",

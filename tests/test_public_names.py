@@ -27,11 +27,13 @@ PUBLISHED = [
         "Agent",
         "AgentError",
         "CallSite",
+        "Change",
         "ConfigurationError",
         "FlaskLogin",
         "FlaskSecurity",
     ),
-    *("LitroAgent", "LitroError", "Mode", "Outcome", "Ran", "Refused", "ToolContext", "ToolKit", "Verdict"),
+    *("LitroAgent", "LitroError", "Mode", "NeedsApproval", "NothingDone", "Outcome", "Ran", "Refused"),
+    *("ToolContext", "ToolKit", "Verdict"),
     *("anthropic", "call", "delay", "hookimpl", "openai_compatible", "say", "scripted", "tool", "ui"),
 ]
 TEST_KIT = [
