@@ -11,9 +11,12 @@ from pathlib import Path
 from typing import Literal
 
 from flask import Flask
+from sqlalchemy import case, func, select
 
+from flask_litro_agent.bookkeeping import Books
 from flask_litro_agent.contracts import Entry, SessionKey
-from flask_litro_agent.errors import LitroError
+from flask_litro_agent.core import migration, tables
+from flask_litro_agent.errors import LedgerAway, LitroError
 from flask_litro_agent.events import MESSAGE, encode
 from flask_litro_agent.installation import Installation
 from flask_litro_agent.report import NO_HOSTS, NO_SECRET_KEY
@@ -22,6 +25,8 @@ __all__ = ["Finding", "examine"]
 
 _LEAST_SECRET = 16
 _LEAST_DISK = 200 * 1024 * 1024
+_PRUNE_DAYS = 14
+_DAY_MS = 86_400_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +45,11 @@ def examine(app: Flask, installed: Installation) -> Iterator[Finding]:
     yield _store(installed)
     yield _disk(app)
     yield _durability(installed)
+    if installed.books:
+        yield _schema(installed.books)
+        yield _pruned(installed.books)
     yield _server()
-    said = (NO_SECRET_KEY, NO_HOSTS)
+    said = (NO_SECRET_KEY, NO_HOSTS, installed.books and installed.books.warning)
     yield from (Finding("warn", warning) for warning in installed.report.warnings if warning not in said)
 
 
@@ -104,6 +112,33 @@ def _durability(installed: Installation) -> Finding:
     if installed.settings.fsync == "never":
         return Finding("warn", "LITRO_FSYNC is never: a power cut may lose the newest events")
     return Finding("ok", f"LITRO_FSYNC is {installed.settings.fsync}")
+
+
+def _schema(books: Books) -> Finding:
+    try:
+        fault = migration.fault(books.database)
+    except LedgerAway as error:
+        return Finding("fail", f"ledger: {error}")
+    return (
+        Finding("fail", fault) if fault else Finding("ok", f"ledger {books.place}: its schema is up to date")
+    )
+
+
+def _pruned(books: Books) -> Finding:
+    """Look for the newest row that a pruning left in the audit chain, or else for how old the chain is."""
+    chain = tables.audit.c
+    ran = func.max(case((chain.kind == "pruned", chain.at)))
+    query = select(ran, func.min(chain.at), books.database.now)
+    try:
+        last, first, now = books.database.read(lambda connection: connection.execute(query).one())
+    except LedgerAway:
+        return Finding("warn", "ledger: nobody can say when 'flask litro prune' ran")
+    days = (now - (last or first or now)) // _DAY_MS
+    if days < _PRUNE_DAYS:
+        return Finding("ok", "ledger: 'flask litro prune' is not overdue")
+    return Finding(
+        "warn", f"ledger: 'flask litro prune' has not run for {days} days: run it weekly by a timer"
+    )
 
 
 def _server() -> Finding:

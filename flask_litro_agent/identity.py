@@ -193,6 +193,8 @@ def _id_fault(actor_id: object) -> str | None:
         )
     if _UNSTORABLE.search(actor_id):
         return "its id holds a NUL character or a lone surrogate"
+    if actor_id.endswith(" "):
+        return "its id ends in a space, which not every database tells from the id without it"
     return None
 
 

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import dataclasses
+import os
 import shutil
 from collections import namedtuple
+from types import SimpleNamespace
 
+import click
 import pytest
 
 from flask_litro_agent import LitroAgent
 from flask_litro_agent.contracts import SessionKey
+from flask_litro_agent.core.ceiling import Level
 from flask_litro_agent.doctor import examine
 from flask_litro_agent.errors import StoreError
 from flask_litro_agent.installation import EXTENSION
 from flask_litro_agent.sessions.file import FileStore
-from tests.small_site import new_app, write_agent
+from tests.databases import Clock
+from tests.small_site import new_app, write_agent, write_tool
 
 GOOD = "0123456789abcdef"
 
@@ -138,3 +144,74 @@ class Locked(FileStore):
 )
 def test_a_store_that_fails_is_unsafe(findings, tmp_path, store, sentence):
     assert findings(session_store=store(tmp_path / "sessions"))[sentence] == "fail"
+
+
+@pytest.fixture
+def books(tmp_path):
+    """Return ``run(days=0, prepare=None, **config)``: the findings of a site with a write tool, so many days on."""
+    write_tool(write_agent(tmp_path), "refund", permission="'orders:edit'", mode="PROPOSE")
+    started = []
+
+    def run(*, days=0, prepare=None, **config):
+        identity = SimpleNamespace(request_loader=lambda: None, actor_loader=lambda actor_id: None)
+        app = new_app(tmp_path, **{"SECRET_KEY": GOOD, **config})
+        with click.Context(click.Group("flask"), info_name="flask"):
+            LitroAgent(app, identity=identity)
+        installed = app.extensions[EXTENSION]
+        started.append(installed.books.database)
+        now = 0 if "LITRO_DATABASE_URI" in config else installed.books.database.time() + 60_000
+        if prepare:
+            prepare(installed.books)
+        late = Clock(installed.books.database.engine, now + days * 86_400_000)
+        late_books = dataclasses.replace(installed.books, database=late)
+        return {
+            found.message: found.level
+            for found in examine(app, dataclasses.replace(installed, books=late_books))
+        }
+
+    yield run
+    for database in started:
+        database.engine.dispose()
+
+
+def decide(books):
+    """Leave a row in the audit chain."""
+    books.ceiling.set("site", Level.READ, by="ada")
+
+
+def test_a_ledger_in_order_has_only_good_findings(books):
+    found = books()
+    assert set(found.values()) == {"ok"}
+    assert level(found, "ledger sqlite ") == "ok"
+
+
+def test_a_schema_that_is_behind_is_unsafe_and_said_once(books, tmp_path):
+    found = books(LITRO_DATABASE_URI=f"sqlite:///{tmp_path / 'x.db'}")
+    assert level(found, "the ledger's database stands at revision none") == "fail"
+    assert level(found, "ledger: nobody can say when") == "warn"
+
+
+def test_a_ledger_that_is_away_is_unsafe(books):
+    def take_away(parts):
+        parts.database.engine.dispose()
+        path = parts.database.engine.url.database
+        os.rename(path, f"{path}.gone")
+        os.mkdir(path)
+
+    assert level(books(prepare=take_away), "ledger: the ledger's database is away") == "fail"
+
+
+@pytest.mark.parametrize(("days", "expected"), [(13, "ok"), (14, "warn"), (400, "warn")])
+def test_a_pruning_that_has_never_run_is_a_warning_once_there_is_something_old(books, days, expected):
+    found = books(days=days, prepare=decide)
+    assert level(found, "ledger: 'flask litro prune'") == expected
+
+
+@pytest.mark.parametrize(("days", "expected"), [(13, "ok"), (14, "warn")])
+def test_a_pruning_that_ran_counts_for_fourteen_days(books, days, expected):
+    found = books(days=days, prepare=lambda parts: parts.ledger.prune(days=180))
+    assert level(found, "ledger: 'flask litro prune'") == expected
+
+
+def test_an_old_empty_ledger_needs_no_pruning(books):
+    assert level(books(days=400), "ledger: 'flask litro prune'") == "ok"

@@ -95,6 +95,7 @@ IMPOSSIBLE = {
     "an empty id": (with_(id=""), "1 to 255 characters, not 0"),
     "an id of 256 characters": (with_(id="x" * 256), "1 to 255 characters, not 256"),
     "an id with NUL": (with_(id="a\x00b"), "NUL character"),
+    "an id that ends in a space": (with_(id="ada "), "ends in a space"),
     "an id with a lone surrogate": (with_(id="a\udc80"), "lone surrogate"),
     "a number as id": (with_(id=7), r"must be a text, not int: write str\(user.id\)"),
     "no id": (with_(id=None), "must be a text, not NoneType"),
@@ -160,7 +161,7 @@ def test_by_id_never_answers_with_another_id(asked: str, returned: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "actor_id", ["", "x" * 256, "a\x00b", "a\ud800", "visitor:", "visitor:short", VISITOR]
+    "actor_id", ["", "x" * 256, "a ", "a\x00b", "a\ud800", "visitor:", "visitor:short", VISITOR]
 )
 def test_the_site_is_never_asked_for_an_id_that_it_cannot_have(actor_id: str) -> None:
     asked: list[str] = []

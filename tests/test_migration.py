@@ -54,10 +54,8 @@ def definition(engine: Engine) -> dict[str, Any]:
     names = sorted(ours(engine) - {tables.VERSION_TABLE})
     if engine.dialect.name == "mysql":
         with engine.connect() as connection:
-            return {
-                name: sorted(connection.execute(text(f"SHOW CREATE TABLE {name}")).one()[1].split("\n"))
-                for name in names
-            }
+            shown = {name: connection.execute(text(f"SHOW CREATE TABLE {name}")).one()[1] for name in names}
+        return {name: sorted(words.replace(",\n", "\n").split("\n")) for name, words in shown.items()}
     return {
         name: (
             [str(column) for column in there.get_columns(name)],
