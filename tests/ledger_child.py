@@ -1,0 +1,143 @@
+"""Processes that decide about proposals at the same time, or are killed while they do.
+
+``python -m tests.ledger_child <what> <uri> <folder> <variant> …`` forks its workers, so that they start together and
+cost no import. An effect is one line in ``<folder>/effects``, written by one ``write``.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from sqlalchemy import BigInteger, literal_column, update
+
+from flask_litro_agent.core.claims import Claim
+from flask_litro_agent.core.database import Database
+from flask_litro_agent.core.proposals import Proposal, State
+from flask_litro_agent.core.tables import proposal
+from tests.databases import open_database
+from tests.ledger_bench import LedgerBench
+
+#: The time as a row of a table, for tests that move it under several processes.
+CLOCK_ROW = 9
+SHARED_CLOCK = literal_column(f"(SELECT value FROM litro_epoch WHERE id = {CLOCK_ROW})", BigInteger)
+
+
+def work_off(bench: LedgerBench, folder: Path, variant: str, ones: list[Proposal]) -> None:
+    """Approve them all, as the gate does; the controls run first, or trust what they read."""
+    for one in ones:
+        if variant == "real":
+            approve(bench, folder, one)
+        elif bench.now(one).state is State.PROPOSED:
+            note(folder, "effects", one)
+            if variant == "run first":
+                bench.claim(one)
+            else:
+                set_state(bench.database, one)
+
+
+def approve(bench: LedgerBench, folder: Path, one: Proposal) -> None:
+    claim = bench.claim(one)
+    if claim is not None and bench.ledger.start(claim):
+        note(folder, "effects", one)
+        bench.ledger.settle(claim, outcome="ok")
+
+
+def set_state(database: Database, one: Proposal) -> None:
+    statement = update(proposal).where(proposal.c.id == one.id).values(state=State.DISMISSED.value)
+    database.write(lambda connection: connection.execute(statement).close())
+
+
+def dismiss_all(bench: LedgerBench, folder: Path, ones: list[Proposal]) -> None:
+    for one in ones:
+        if bench.dismiss(one) is not None:
+            note(folder, "dismissals", one)
+
+
+def note(folder: Path, kind: str, one: Proposal) -> None:
+    file = os.open(folder / kind, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+    os.write(file, f"{one.id}\n".encode())
+    os.close(file)
+
+
+def race(uri: str, folder: Path, variant: str, processes: int) -> int:
+    """Let so many processes work off every proposal; the one half in one order, the other in others."""
+
+    def worker(number: int) -> None:
+        bench, ones = opened(uri)
+        if number % 2:
+            random.Random(number).shuffle(ones)
+        if variant == "decide" and number % 2:
+            dismiss_all(bench, folder, ones)
+        else:
+            work_off(bench, folder, "real" if variant == "decide" else variant, ones)
+
+    return together(worker, processes)
+
+
+def together(worker: Callable[[int], None], processes: int) -> int:
+    """Fork the workers, let them go at one moment, and return how many of them failed."""
+    waiting, go = os.pipe()
+    children = [fork(worker, number, waiting, go) for number in range(processes)]
+    os.close(waiting)
+    os.close(go)
+    return sum(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) != 0 for child in children)
+
+
+def fork(worker: Callable[[int], None], number: int, waiting: int = -1, go: int = -1) -> int:
+    child = os.fork()
+    if child:
+        return child
+    try:
+        if go >= 0:
+            os.close(go)
+            os.read(waiting, 1)  # the end of the pipe: everybody has let go of it
+        worker(number)
+    except BaseException:
+        sys.excepthook(*sys.exc_info())
+        os._exit(1)
+    os._exit(0)
+
+
+def chaos(uri: str, folder: Path, variant: str, rounds: int, seed: int) -> int:
+    """Kill a worker in each round at a random point of its work, and let the last one come to its end."""
+
+    def worker(number: int) -> None:
+        bench, ones = opened(uri)
+        work_off(bench, folder, variant, ones)
+
+    chance = random.Random(seed)
+    for number in range(rounds):
+        child = fork(worker, number)
+        time.sleep(chance.uniform(0.0, 0.15))
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+    return together(worker, 1)
+
+
+def stop(uri: str, folder: Path, variant: str) -> int:
+    """Stop between claim and start, and try to run when somebody lets it go on."""
+    bench = LedgerBench(Database(open_database(uri).engine, clock=SHARED_CLOCK))
+    (one,) = bench.ledger.find()[0]
+    claim = bench.claim(one)
+    assert isinstance(claim, Claim)
+    os.kill(os.getpid(), signal.SIGSTOP)
+    if bench.ledger.start(claim) or variant == "control":
+        note(folder, "effects", one)
+    return 0
+
+
+def opened(uri: str) -> tuple[LedgerBench, list[Proposal]]:
+    bench = LedgerBench(open_database(uri))
+    return bench, bench.ledger.find(limit=10_000)[0]
+
+
+if __name__ == "__main__":
+    what, uri, folder, variant, *numbers = sys.argv[1:]
+    job = {"race": race, "chaos": chaos, "stop": stop}[what]
+    sys.exit(job(uri, Path(folder), variant, *map(int, numbers)))

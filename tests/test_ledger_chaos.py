@@ -1,0 +1,103 @@
+"""``kill -9`` and SIGSTOP in the middle of an approval: nothing runs twice or late, and what is left is unknown.
+
+``LITRO_CHAOS`` sets the number of kills.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+
+import pytest
+from sqlalchemy import insert, update
+
+from flask_litro_agent.core.claims import START_MS
+from flask_litro_agent.core.database import Database, now_ms
+from flask_litro_agent.core.proposals import State
+from flask_litro_agent.core.tables import epoch
+from tests.ledger_bench import LedgerBench
+from tests.ledger_child import CLOCK_ROW, SHARED_CLOCK
+
+pytestmark = pytest.mark.chaos
+
+KILLS = int(os.environ.get("LITRO_CHAOS", "8"))
+PROPOSALS = 30
+SOON = 120 + KILLS
+RESTART_MS = 30_000
+
+
+def command(what, uri, folder, variant, *numbers):
+    return [sys.executable, "-m", "tests.ledger_child", what, uri, str(folder), variant, *map(str, numbers)]
+
+
+def kill_workers(uri, folder, variant, seed):
+    done = subprocess.run(
+        command("chaos", uri, folder, variant, KILLS, seed), capture_output=True, timeout=SOON
+    )
+    assert done.returncode == 0, done.stderr.decode()[-3000:]
+
+
+def effects(folder):
+    file = folder / "effects"
+    return Counter(file.read_text().split() if file.exists() else [])
+
+
+def test_killed_at_random_points_nothing_runs_twice_and_what_is_left_is_unknown(
+    database, database_uri, tmp_path
+):
+    """D13."""
+    bench = LedgerBench(database, most_open=10_000)
+    later = LedgerBench(Database(database.engine, clock=now_ms() + RESTART_MS))
+    ones, left, deadline = [], [], time.monotonic() + SOON
+    while not left:
+        assert time.monotonic() < deadline, "no kill came in the middle of an approval"
+        ones += [bench.propose() for _ in range(PROPOSALS)]
+        kill_workers(database_uri, tmp_path, "real", len(ones))
+        states = {one.id: later.now(one).state for one in ones}
+        left = [one for one, state in states.items() if state is not State.EXECUTED]
+    ran = effects(tmp_path)
+    assert set(ran.values()) == {1}
+    assert {states[one] for one in left} == {State.UNKNOWN}
+    assert {one for one, state in states.items() if state is State.EXECUTED} <= ran.keys()
+    assert bench.audited()
+
+
+def test_control_who_runs_first_and_then_claims_runs_twice(database, database_uri, tmp_path):
+    """D13, control."""
+    bench = LedgerBench(database, most_open=10_000)
+    deadline = time.monotonic() + SOON
+    for seed in range(1_000):
+        for _ in range(PROPOSALS):
+            bench.propose()
+        kill_workers(database_uri, tmp_path, "run first", seed)
+        if max(effects(tmp_path).values()) > 1:
+            return
+        if time.monotonic() > deadline:
+            break
+    pytest.fail("the control never ran anything twice: the test above could not see it")
+
+
+@pytest.mark.parametrize(
+    ("variant", "waited", "ran"),
+    [("real", START_MS, 0), ("real", START_MS - 1, 1), ("control", START_MS, 1)],
+)
+def test_a_process_stopped_between_claim_and_start_does_not_run_late(
+    database, database_uri, tmp_path, variant, waited, ran
+):
+    """The control runs whatever ``start`` says."""
+    at = database.time()
+    database.write(
+        lambda connection: connection.execute(insert(epoch).values(id=CLOCK_ROW, value=at)).close()
+    )
+    LedgerBench(Database(database.engine, clock=SHARED_CLOCK)).propose()
+    with subprocess.Popen(command("stop", database_uri, tmp_path, variant), stderr=subprocess.PIPE) as child:
+        assert os.WIFSTOPPED(os.waitpid(child.pid, os.WUNTRACED)[1])
+        move = update(epoch).where(epoch.c.id == CLOCK_ROW).values(value=at + waited)
+        database.write(lambda connection: connection.execute(move).close())
+        child.send_signal(signal.SIGCONT)
+        assert child.wait(SOON) == 0, child.stderr.read().decode()
+    assert sum(effects(tmp_path).values()) == ran
