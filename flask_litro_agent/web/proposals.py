@@ -53,70 +53,69 @@ class ProposalViews:
 
     def approve(self, proposal_id: str) -> Response:
         """Run what the card shows, at most once."""
-        operator, form = self._enter(proposal_id, "digest")
+        operator, proposal, form = self._enter(proposal_id, "digest")
         digest = _needed(form, "digest")
         return self._decided(
-            proposal_id, operator, lambda: self._installed.gate.approve(proposal_id, digest, operator)
+            proposal, operator, lambda: self._installed.gate.approve(proposal_id, digest, operator)
         )
 
     def dismiss(self, proposal_id: str) -> Response:
         """Close the proposal; nothing runs."""
-        operator, form = self._enter(proposal_id, "digest", "note")
+        operator, proposal, form = self._enter(proposal_id, "digest", "note")
         digest, note = _needed(form, "digest"), form.get("note")
         return self._decided(
-            proposal_id, operator, lambda: self._installed.gate.dismiss(proposal_id, digest, operator, note)
+            proposal, operator, lambda: self._installed.gate.dismiss(proposal_id, digest, operator, note)
         )
 
     def answer(self, proposal_id: str) -> Response:
         """Say whether an unknown one happened."""
-        operator, form = self._enter(proposal_id, "happened", "note")
+        operator, proposal, form = self._enter(proposal_id, "happened", "note")
         said, note = _needed(form, "happened"), form.get("note")
         if said not in _ANSWERS:
             raise BadRequest("'happened' must be yes or no")
         gate, happened = self._installed.gate, _ANSWERS[said]
         return self._decided(
-            proposal_id,
+            proposal,
             operator,
             lambda: gate.answer(proposal_id, operator, happened=happened, note=note),
         )
 
     def reconcile(self, proposal_id: str) -> Response:
         """Let the tool ask the other side whether an unknown one happened."""
-        operator, _ = self._enter(proposal_id)
+        operator, proposal, _ = self._enter(proposal_id)
         return self._decided(
-            proposal_id, operator, lambda: self._installed.gate.reconcile(proposal_id, operator)
+            proposal, operator, lambda: self._installed.gate.reconcile(proposal_id, operator)
         )
 
     def again(self, proposal_id: str) -> Response:
         """Propose the same once more, as a new proposal."""
-        operator, _ = self._enter(proposal_id)
+        operator, *_ = self._enter(proposal_id)
         return self._proposed(self._installed.gate.repeat(proposal_id, operator), operator)
 
     def reverse(self, proposal_id: str) -> Response:
         """Propose what takes an executed one back, as a new proposal."""
-        operator, _ = self._enter(proposal_id)
+        operator, *_ = self._enter(proposal_id)
         return self._proposed(self._installed.gate.reverse(proposal_id, operator), operator)
 
-    def _enter(self, proposal_id: str, *names: str) -> tuple[Actor, dict[str, str]]:
-        """Return who decides and the form's fields, once the request may be a decision about what he may see."""
+    def _enter(self, proposal_id: str, *names: str) -> tuple[Actor, Proposal, dict[str, str]]:
+        """Return who decides, about what, and the form's fields; the proposal is one that he may see."""
         guards.check_fetch(request, self._installed.settings)
         guards.check_referer(request, self._installed.settings)
         form = forms.read_form(request, names)
         actor = self._installed.identity.current()
-        self._seen(proposal_id, actor)
-        return actor, form
+        return actor, self._seen(proposal_id, actor), form
 
     def _seen(self, proposal_id: str, actor: Actor) -> Proposal:
         return self._installed.gate.proposal(proposal_id, actor)
 
-    def _decided(self, proposal_id: str, operator: Actor, decide: Callable[[], Proposal]) -> Response:
+    def _decided(self, proposal: Proposal, operator: Actor, decide: Callable[[], Proposal]) -> Response:
         try:
-            proposal = decide()
+            decided = decide()
         except ProposalClosed:
-            self._installed.tell(self._seen(proposal_id, operator))  # a check may have made it void
+            self._installed.tell(proposal)  # a check may have made it void
             raise
-        self._installed.tell(proposal, wake=True)
-        return _answer(proposal, operator, status=200)
+        self._installed.tell(decided, wake=True)
+        return _answer(decided, operator, status=200)
 
     def _proposed(self, outcome: Outcome, operator: Actor) -> Response:
         match outcome:
