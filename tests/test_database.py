@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import sqlite3
 import subprocess
 import sys
@@ -480,16 +479,24 @@ def test_one_connection_for_all_threads_is_refused(tmp_path: Path) -> None:
         check_engine(create_engine(f"sqlite:///{tmp_path / 'x.db'}", poolclass=StaticPool))
 
 
-def test_a_forked_child_opens_a_connection_of_its_own(counted: Database) -> None:
-    with counted.engine.connect() as connection:
-        inherited = connection.connection.dbapi_connection
-    child = os.fork()
-    if child == 0:
-        with counted.engine.connect() as connection:
-            is_own = connection.connection.dbapi_connection is not inherited
-            os._exit(0 if is_own else 1)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
-    assert value(counted) == 0
+FORK = """
+import os, sys
+from tests.databases import open_database
+database = open_database(sys.argv[1])
+with database.engine.connect() as connection:
+    inherited = connection.connection.dbapi_connection
+child = os.fork()
+if child == 0:
+    with database.engine.connect() as connection:
+        os._exit(0 if connection.connection.dbapi_connection is not inherited else 1)
+assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+database.time()
+"""
+
+
+def test_a_forked_child_opens_a_connection_of_its_own(database_uri: str) -> None:
+    ran = subprocess.run([sys.executable, "-c", FORK, database_uri], cwd=ROOT, capture_output=True, text=True)
+    assert ran.returncode == 0, ran.stderr
 
 
 GREENLETS = """
