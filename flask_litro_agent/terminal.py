@@ -85,6 +85,12 @@ class _Printer:
                 self._line(f"  … {_short(payload['value'])}", dim=True)
             case events.TOOL_RESULT | events.UI:
                 self._result(payload)
+            case events.PROPOSAL:
+                self._line(
+                    f"← waits for approval: {payload['summary']} ({payload['proposal_id']})", fg="yellow"
+                )
+            case events.PROPOSAL_SETTLED:
+                self._line(f"proposal {payload['proposal_id']}: {payload['state']}", fg="yellow")
             case events.ERROR:
                 self._line(f"error ({payload['code']}): {payload['message']}", fg="red")
             case events.TURN_END:

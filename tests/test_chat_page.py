@@ -155,6 +155,47 @@ def test_a_failed_call_says_why_on_its_card(chat: BrowserPage) -> None:
     expect(card.locator(".tool-state")).to_have_text("sign in to see your orders")
 
 
+def proposes(summary: str, note: str) -> Any:
+    """A script that proposes at the first question, and has the proposal dismissed at the next."""
+    proposal = {"call_id": "c1", "name": "refund", "proposal_id": "p1", "summary": summary, "expires_at": 1}
+
+    def script(turn: Turn) -> Iterator[Any]:
+        if turn.text == "and?":
+            yield "proposal-settled", {"proposal_id": "p1", "state": "dismissed", "note": note}
+            yield "proposal-settled", {"proposal_id": "p0", "state": "outcome_unknown"}
+            return
+        yield "tool-call", {"call_id": "c1", "name": "refund", "input": {"order": 7}}
+        yield "proposal", proposal
+
+    return script
+
+
+def test_a_proposal_waits_on_its_card_until_it_is_decided(wire: FakeWire, chat: BrowserPage) -> None:
+    wire.script = proposes("refund(order: 7)", "ask her first")
+    ask(chat)
+    finish(chat)
+    card = chat.locator(".tool")
+    expect(card).to_have_attribute("data-state", "waiting")
+    expect(card.locator(".tool-state")).to_have_text("waits for approval")
+    ask(chat, "and?")
+    finish(chat, turns=2)
+    expect(card.locator(".tool-state")).to_have_text("dismissed")
+    card.locator("summary").click()
+    expect(card.locator("p.text")).to_have_text(["refund(order: 7)", "ask her first"])
+    unknown = "A proposal was approved, but it is unknown whether it was done."
+    expect(chat.locator(".ending")).to_have_text(unknown)
+
+
+def test_a_proposals_words_are_never_markup(wire: FakeWire, chat: BrowserPage) -> None:
+    evil = "<img src=x onerror=alert(1)>"
+    wire.script = proposes(evil, evil)
+    ask(chat)
+    finish(chat)
+    ask(chat, "and?")
+    finish(chat, turns=2)
+    assert chat.locator("#chat-log img").count() == 0
+
+
 def test_text_is_never_markup(wire: FakeWire, chat: BrowserPage) -> None:
     evil = "<img src=x onerror=alert(1)><script>alert(2)</script> [a](javascript:alert(3)) https://x.test"
     chat.on("dialog", lambda dialog: pytest.fail(dialog.message))

@@ -20,6 +20,7 @@ from flask_litro_agent import events
 from flask_litro_agent.contracts import SessionKey
 from flask_litro_agent.sessions.file import FileStore
 from flask_litro_agent.terminal import TERMINAL_VISITOR, say
+from tests.proposal_site import EVE, proposal_site
 from tests.site.app import create_app
 
 ROOT = Path(__file__).parent.parent
@@ -53,6 +54,19 @@ def test_control_characters_of_arguments_results_and_errors_are_stripped(shown):
     assert "\x1b" not in text
     assert "\x9b" not in text
     assert "→ badname" in text
+
+
+def test_a_proposal_is_shown_as_waiting_and_its_end_as_what_it_was(tmp_path, capsys):
+    app = proposal_site(tmp_path)
+    installed, key = app.extensions["litro_agent"], SessionKey("desk", "eve", "s1")
+    say(installed, key, EVE, json.dumps([[["call", "refund", {"order": 7}]], [["say", "done"]]]))
+    (proposal_id,) = re.findall(
+        r"← waits for approval: refund\(order: 7\) \((\w+)\)", capsys.readouterr().out
+    )
+    proposal = installed.books.ledger.get(proposal_id)
+    installed.books.ledger.dismiss(proposal_id, proposal.digest, operator_id="ops", note=None)
+    say(installed, key, EVE, json.dumps([[["say", "hello"]]]))
+    assert f"proposal {proposal_id}: dismissed" in capsys.readouterr().out
 
 
 def test_letters_and_spaces_of_every_script_are_kept(shown):

@@ -11,12 +11,22 @@ const ENDS = {
   interrupted: "The answer was interrupted.",
 };
 
+const SETTLED = {
+  executed: "approved and done",
+  failed: "approved, but it could not be done",
+  dismissed: "dismissed",
+  void: "withdrawn",
+  expired: "expired: nobody decided in time",
+  outcome_unknown: "approved, but it is unknown whether it was done",
+};
+
 export class Transcript {
   #root;
   #name;
   #retry;
   #turn = null;
   #pending = null;
+  #proposals = new Map();
 
   /** `name` is the agent's; `retry(text)` is called when the person wants the last message asked again. */
   constructor(root, { name, retry }) {
@@ -37,6 +47,7 @@ export class Transcript {
   clear() {
     this.#root.replaceChildren();
     this.#turn = this.#pending = null;
+    this.#proposals.clear();
   }
 
   /** Show a message that is on its way. */
@@ -53,13 +64,22 @@ export class Transcript {
 
   add({ kind, payload }) {
     if (kind === "turn-start") return this.#begin(payload);
+    if (kind === "proposal-settled") return this.#settled(payload);
     this.#turn?.add(kind, payload);
+    if (kind === "proposal") this.#proposals.set(payload.proposal_id, this.#turn?.card(payload.call_id));
     if (kind === "message" && payload.role === "user") this.settle();
   }
 
   /** Show which turn is running now; null when none is. */
   mark(turnId) {
     this.#turn?.mark(turnId !== null && this.#turn.id === turnId);
+  }
+
+  /** A decision comes in any turn or between two; it belongs to its card. */
+  #settled(payload) {
+    const card = this.#proposals.get(payload.proposal_id);
+    if (card) return card.decide(payload);
+    this.#turn?.answer.append(element("p", "ending", `A proposal was ${decision(payload)}.`));
   }
 
   #begin({ turn_id }) {
@@ -95,11 +115,16 @@ class Turn {
       case "tool-call": return this.#call(payload);
       case "tool-progress": return this.#cards.get(payload.call_id)?.progress(payload.value);
       case "tool-result": return this.#cards.get(payload.call_id)?.settle(payload);
+      case "proposal": return this.#cards.get(payload.call_id)?.wait(payload);
       case "ui": return this.#cards.get(payload.call_id)?.settle({ output: payload.data });
       case "usage": return this.#count(payload);
       case "error": return this.answer.append(element("p", "wrong", payload.message));
       case "turn-end": return this.#end(payload);
     }
+  }
+
+  card(callId) {
+    return this.#cards.get(callId);
   }
 
   mark(running) {
@@ -156,6 +181,7 @@ class Turn {
     if (rounds) this.answer.append(element("p", "usage", usageLine(rounds, input, output, model)));
     if (reason === "finished") return;
     const line = element("p", "ending", ENDS[reason] ?? `Ended: ${reason}.`);
+    if (!this.#asked) return this.answer.append(line); // a woken turn: nobody asked
     this.#again = button("Retry", () => this.#retry(this.#asked));
     this.answer.append(line);
     line.append(" ", this.#again);
@@ -194,6 +220,19 @@ class Card {
     if (error.errors) this.#part("Fields", element("pre", "", pretty(error.errors)));
   }
 
+  /** Nothing is done yet: an operator decides. */
+  wait({ summary }) {
+    this.element.dataset.state = "waiting";
+    this.#state.textContent = "waits for approval";
+    this.#part("Proposed", element("p", "text", summary));
+  }
+
+  decide(payload) {
+    this.element.dataset.state = payload.state === "executed" ? "done" : "left";
+    this.#state.textContent = decision(payload);
+    if (payload.note) this.#part("Note", element("p", "text", payload.note));
+  }
+
   /** The turn is over: what has no result by now gets none. */
   leave() {
     if (this.element.dataset.state !== "running") return;
@@ -219,6 +258,10 @@ function element(tag, className = "", ...content) {
   if (className) made.className = className;
   made.append(...content);
   return made;
+}
+
+function decision({ state }) {
+  return SETTLED[state] ?? state;
 }
 
 function said(who, className, text) {
