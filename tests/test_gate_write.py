@@ -271,6 +271,13 @@ def test_a_mapping_that_was_handed_in_is_read_once(tmp_path, spy):
 # --- policies can only narrow ---
 
 
+@pytest.mark.parametrize("actor", [None, "ann", Mock(spec=Actor, id="ann")], ids=["none", "text", "mock"])
+def test_nobody_is_no_actor(bench, spy, actor):
+    """Law 9: whatever a policy says of him."""
+    gate = bench.gate_for(spy.tool(), policies=[Says(Verdict.allow())])
+    assert bench.call(gate=gate, actor=actor).code == "forbidden"
+
+
 class Says:
     def __init__(self, answer):
         self.answer = answer
