@@ -26,6 +26,7 @@ def anthropic(
     base_url: str | None = None,
     max_tokens: int = 4096,
     thinking_budget: int | None = None,
+    strict_tools: bool = False,
     headers: Mapping[str, str] | None = None,
     extra: Mapping[str, Any] | None = None,
 ) -> Anthropic:
@@ -33,7 +34,7 @@ def anthropic(
 
     Without ``api_key`` the key is ``ANTHROPIC_API_KEY`` of the environment, looked up at each call. ``max_tokens``
     is for requests that name none. ``thinking_budget`` (tokens, at least 1024) asks for extended thinking.
-    ``extra`` is merged into the body.
+    ``strict_tools`` asks for arguments that are held to the tools' schemas. ``extra`` is merged into the body.
     """
     return Anthropic(
         model,
@@ -41,6 +42,7 @@ def anthropic(
         api_key=api_key,
         max_tokens=max_tokens,
         thinking_budget=thinking_budget,
+        strict_tools=strict_tools,
         headers=dict(headers or {}),
         extra=dict(extra or {}),
     )
@@ -55,6 +57,7 @@ class Anthropic:
     api_key: str | None = field(default=None, repr=False)
     max_tokens: int = 4096
     thinking_budget: int | None = None
+    strict_tools: bool = False
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     extra: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
@@ -82,6 +85,7 @@ class Anthropic:
             self.model,
             max_tokens=self.max_tokens,
             thinking_budget=self.thinking_budget,
+            strict_tools=self.strict_tools,
             extra=self.extra,
         )
         return wire.Ask(

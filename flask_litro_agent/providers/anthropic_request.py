@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from flask_litro_agent import strict_json
-from flask_litro_agent.contracts import ChatRequest, Image, Reasoning, Text, ToolCall, ToolResult
+from flask_litro_agent.contracts import ChatRequest, Image, Reasoning, Text, ToolCall, ToolResult, ToolSpec
 from flask_litro_agent.providers.deltas import cleaned
 from flask_litro_agent.providers.transcript import (
     AssistantTurn,
@@ -21,6 +21,7 @@ from flask_litro_agent.providers.transcript import (
     object_schema,
     turns,
 )
+from flask_litro_agent.schemas import anthropic_strict
 
 __all__ = ["body", "state_marks"]
 
@@ -41,9 +42,13 @@ def body(
     *,
     max_tokens: int,
     thinking_budget: int | None = None,
+    strict_tools: bool = False,
     extra: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Return the body; ``max_tokens`` counts when the request names none, the thinking budget comes on top."""
+    """Return the body; ``max_tokens`` counts when the request names none, the thinking budget comes on top.
+
+    With ``strict_tools`` the arguments of every tool that can be strict are held to its schema.
+    """
     names = Names(request.tools)
     repaired = turns(request, state_of=state_marks(model), legal_id=_IDS)
     messages = list(_messages(repaired, names))
@@ -55,7 +60,10 @@ def body(
     }
     if request.system.strip():
         made["system"] = request.system
-    made |= _tools(request, repaired, names)
+    if tools := _tools(request.tools, names, strict=strict_tools):
+        made["tools"] = tools
+    else:
+        made |= _gone(repaired, names)
     made |= _thinking(made["max_tokens"], thinking_budget, messages)
     if request.options.temperature is not None and "thinking" not in made:
         made["temperature"] = request.options.temperature
@@ -75,18 +83,23 @@ def _thinking(max_tokens: int, budget: int | None, messages: list[Block]) -> dic
     return {"thinking": thinking, "max_tokens": max_tokens if max_tokens > budget else max_tokens + budget}
 
 
-def _tools(request: ChatRequest, repaired: list[UserTurn | AssistantTurn], names: Names) -> dict[str, Any]:
-    """Declare the tools. A history with calls needs them declared, also when none may be called now."""
-    tools = [
+def _tools(tools: tuple[ToolSpec, ...], names: Names, *, strict: bool) -> list[dict[str, Any]]:
+    declared = distinct(tools)
+    schemas = [object_schema(tool.parameters) for tool in declared]
+    forms = anthropic_strict(schemas) if strict else [None] * len(schemas)
+    return [
         {
             "name": names.sent(tool.name),
             "description": tool.description,
-            "input_schema": object_schema(tool.parameters),
+            "input_schema": form or schema,
+            **({"strict": True} if form else {}),
         }
-        for tool in distinct(request.tools)
+        for tool, schema, form in zip(declared, schemas, forms, strict=True)
     ]
-    if tools:
-        return {"tools": tools}
+
+
+def _gone(repaired: list[UserTurn | AssistantTurn], names: Names) -> dict[str, Any]:
+    """Declare the tools that a history has calls of, also when none may be called now."""
     called = {call.name: None for turn in repaired if isinstance(turn, AssistantTurn) for call in turn.calls}
     if not called:
         return {}

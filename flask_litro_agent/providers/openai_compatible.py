@@ -27,13 +27,15 @@ def openai_compatible(
     api_key: str | None = None,
     headers: Mapping[str, str] | None = None,
     dialect: Literal["openai", "mistral"] | None = None,
+    strict_tools: bool = False,
     extra: Mapping[str, Any] | None = None,
 ) -> OpenAICompatible:
     """Return a provider for ``<base_url>/chat/completions``; without a URL, OpenAI's.
 
     Without ``api_key`` the key is ``OPENAI_API_KEY`` of the environment, looked up at each call; ``""`` sends none.
     ``extra`` is merged into the body (``{"reasoning_effort": "low"}``). ``dialect="mistral"`` keeps Mistral's rules
-    for ids and order; by default they are kept when the model or the host is called so.
+    for ids and order; by default they are kept when the model or the host is called so. ``strict_tools`` asks the
+    server to hold a call's arguments to the tool's schema; not every server takes the word.
     """
     return OpenAICompatible(
         model,
@@ -41,6 +43,7 @@ def openai_compatible(
         api_key=api_key,
         headers=dict(headers or {}),
         dialect=dialect,
+        strict_tools=strict_tools,
         extra=dict(extra or {}),
     )
 
@@ -54,6 +57,7 @@ class OpenAICompatible:
     api_key: str | None = field(default=None, repr=False)
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     dialect: Literal["openai", "mistral"] | None = None
+    strict_tools: bool = False
     extra: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
     def stream(self, request: ChatRequest, stop: Stop) -> Iterator[ProviderEvent]:
@@ -80,6 +84,7 @@ class OpenAICompatible:
             self.model,
             ids=openai_request.NINE_CHARACTERS if self._is_mistral else openai_request.IDS,
             limit_name="max_completion_tokens" if self._host.endswith("openai.com") else "max_tokens",
+            strict_tools=self.strict_tools,
             extra=self.extra,
         )
 

@@ -20,6 +20,7 @@ from flask_litro_agent.providers.transcript import (
     object_schema,
     turns,
 )
+from flask_litro_agent.schemas import openai_strict
 
 __all__ = ["IDS", "NINE_CHARACTERS", "body", "state_marks"]
 
@@ -39,9 +40,13 @@ def body(
     *,
     ids: re.Pattern[str] = IDS,
     limit_name: str = "max_tokens",
+    strict_tools: bool = False,
     extra: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Return the body. ``ids`` is what a call id must match, ``limit_name`` what the server calls max_tokens."""
+    """Return the body. ``ids`` is what a call id must match, ``limit_name`` what the server calls max_tokens.
+
+    With ``strict_tools`` each tool says whether its arguments are held to its schema, and is where it can be.
+    """
     names = Names(request.tools)
     repaired = turns(request, state_of=state_marks(model), legal_id=ids)
     made: dict[str, Any] = {
@@ -50,7 +55,7 @@ def body(
         "stream": True,
         "stream_options": {"include_usage": True},
     }
-    if tools := list(_tools(request.tools, names)):
+    if tools := list(_tools(request.tools, names, strict=strict_tools)):
         made["tools"] = tools
     if request.options.max_tokens is not None:
         made[limit_name] = request.options.max_tokens
@@ -60,12 +65,15 @@ def body(
     return cleaned_body
 
 
-def _tools(tools: tuple[ToolSpec, ...], names: Names) -> Iterator[dict[str, Any]]:
+def _tools(tools: tuple[ToolSpec, ...], names: Names, *, strict: bool) -> Iterator[dict[str, Any]]:
     for tool in distinct(tools):
+        parameters = object_schema(tool.parameters)
+        form = openai_strict(parameters) if strict else None
         function = {
             "name": names.sent(tool.name),
             "description": tool.description,
-            "parameters": object_schema(tool.parameters),
+            "parameters": form or parameters,
+            **({"strict": form is not None} if strict else {}),
         }
         yield {"type": "function", "function": function}
 
