@@ -76,11 +76,11 @@ class SessionWriter:
         self._store.release(self.lease)
 
     def _check_lease(self) -> None:
-        fresh = time.monotonic() - self._renewed < self._ttl * 2 / 3
-        if self._lost or not (fresh or self.renew()):
+        if self._lost or not (self._is_fresh() or (self.renew() and self._is_fresh())):
             raise LeaseLost("this writer's lease ran out or was taken over; nothing was written")
-        if not fresh and time.monotonic() - self._renewed >= self._ttl * 2 / 3:
-            raise LeaseLost("this writer's lease could not be renewed in time; nothing was written")
+
+    def _is_fresh(self) -> bool:
+        return time.monotonic() - self._renewed < self._ttl * 2 / 3
 
 
 def _entry(seq: int, now: int, draft: Draft) -> Entry:
