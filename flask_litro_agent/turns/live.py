@@ -64,8 +64,8 @@ class LiveTurn:
 
     def end(self, reason: str) -> None:
         """Ask the turn to end as soon as it can; the first reason given stands."""
-        if self.ended_by is None:
-            self.ended_by = reason
+        with self._changed:
+            self.ended_by = self.ended_by or reason
         self.stop.set()
 
     @property
