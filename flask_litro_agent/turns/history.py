@@ -24,20 +24,12 @@ from flask_litro_agent.contracts import (
 )
 from flask_litro_agent.errors import InvalidJSON
 
-__all__ = ["History", "OpenCall"]
+__all__ = ["History"]
 
 logger = logging.getLogger(__name__)
 
 _BYTES_A_TOKEN = 4
 _INTERRUPTED = "no result: the turn was interrupted"
-
-
-@dataclass(frozen=True, slots=True)
-class OpenCall:
-    """A call in the log that has no result yet."""
-
-    call_id: str
-    name: str
 
 
 @dataclass(slots=True)
@@ -112,15 +104,10 @@ class History:
         return self._open.turn_id if self._open else None
 
     @property
-    def open_calls(self) -> tuple[OpenCall, ...]:
+    def open_calls(self) -> tuple[ToolCall, ...]:
         """The calls of the open turn that have no result."""
         rounds = self._open.rounds if self._open else []
-        return tuple(
-            OpenCall(call.id, call.name)
-            for each in rounds
-            for call in each.calls
-            if call.id not in each.results
-        )
+        return tuple(call for each in rounds for call in each.calls if call.id not in each.results)
 
     def _note(self, kind: str, payload: Mapping[str, Any], private: Mapping[str, Any], size: int) -> None:
         if kind == events.TURN_START:

@@ -23,6 +23,7 @@ from flask_litro_agent.contracts import (
     Options,
     Provider,
     ProviderError,
+    ProviderEvent,
     Rendered,
     ToolCall,
     ToolSpec,
@@ -31,6 +32,7 @@ from flask_litro_agent.core.gate import CallSite, Gate, Ran, Refused
 from flask_litro_agent.errors import ConfigurationError, LeaseLost, StoreError
 from flask_litro_agent.settings import Limits
 from flask_litro_agent.tools import UIResult
+from flask_litro_agent.turns import drafts
 from flask_litro_agent.turns.answer import Answer
 from flask_litro_agent.turns.history import History
 from flask_litro_agent.turns.live import LiveTurn
@@ -43,6 +45,8 @@ logger = logging.getLogger(__name__)
 _ATTEMPTS = 3
 _FIRST_BACKOFF = 0.5
 _LONGEST_BACKOFF = 20.0
+_TURN_FAILED = "no result: the turn failed"
+_LOG_FAILED = "the session log could not be written"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,7 +107,8 @@ class Turn:
     def _failed(self, error: BaseException) -> str:
         error_id = secrets.token_hex(4)
         logger.error("litro turn %s: error %s", self.live.turn_id, error_id, exc_info=error)
-        self._write(*self._unanswered(_TURN_FAILED), _error("internal", f"internal error {error_id}"))
+        said = drafts.error("internal", f"internal error {error_id}")
+        self._write(*drafts.unanswered(self.history, _TURN_FAILED), said)
         return "failed"
 
     def _rounds(self) -> str:
@@ -113,7 +118,7 @@ class Turn:
             calls = self._log_answer(answer, number)
             if isinstance(answer.end, ProviderError):
                 self._check()
-                self._write(_error(answer.end.code, answer.end.message, retryable=answer.end.retryable))
+                self._write(drafts.error(answer.end.code, answer.end.message, retryable=answer.end.retryable))
                 return "failed"
             self._run_calls(calls)
             if not calls:
@@ -142,7 +147,7 @@ class Turn:
             answer.end = ProviderError("truncated", "the model's answer ended in the middle", retryable=True)
         return answer
 
-    def _events(self) -> Iterator[Any]:
+    def _events(self) -> Iterator[ProviderEvent]:
         request = ChatRequest(
             system=self.assignment.agent.system_prompt(),
             messages=self.history.messages(),
@@ -178,14 +183,14 @@ class Turn:
         complete = isinstance(answer.end, Done) and self.live.ended_by is None
         calls = self._numbered(answer) if complete else []
         answer.state = answer.state if complete else None  # half a state cannot be sent back
-        drafts = list(answer.drafts(calls, hidden=self._hidden))
+        said = list(answer.drafts(calls, hidden=self._hidden))
         usage = answer.usage_draft(number, self.assignment.provider.model)
         if usage is not None:
-            drafts.append(usage)
+            said.append(usage)
             self._input_tokens += usage.payload["input_tokens"]
             self._output_tokens += usage.payload["output_tokens"]
-        if drafts:
-            self._write(*drafts)
+        if said:
+            self._write(*said)
         return calls
 
     def _numbered(self, answer: Answer) -> list[ToolCall]:
@@ -217,7 +222,7 @@ class Turn:
     def _result(self, call: ToolCall) -> Draft:
         again = self._same_call(call)
         if again is not None:
-            return _refused(call, again)
+            return drafts.refusal(call, again)
         site = CallSite(
             session_id=self.live.key.session,
             turn_id=self.live.turn_id,
@@ -236,7 +241,7 @@ class Turn:
         )
         match outcome:
             case Refused():
-                return _refused(call, outcome)
+                return drafts.refusal(call, outcome)
             case Ran(value, UIResult() as component) if self._shows(call, "result"):
                 return self._component(call, value, component)
             case Ran(value):
@@ -266,12 +271,11 @@ class Turn:
             rendered = self.assignment.render(component)
             strict_json.encode([rendered.html, rendered.hydrate])
         except ConfigurationError as error:
-            return _refused(call, Refused("failed", str(error)))
+            return drafts.refusal(call, Refused("failed", str(error)))
         except Exception as error:
             logger.error("litro turn %s: component failed", self.live.turn_id, exc_info=error)
-            return _refused(
-                call, Refused("failed", f"the component {component.component!r} could not be rendered")
-            )
+            refused = Refused("failed", f"the component {component.component!r} could not be rendered")
+            return drafts.refusal(call, refused)
         payload = {"call_id": call.id, "name": call.name, "html": rendered.html, "data": data}
         if rendered.hydrate is not None:
             payload["hydrate"] = rendered.hydrate
@@ -300,8 +304,12 @@ class Turn:
         self._write(self._turn_end(ended_by or reason))
 
     def _turn_end(self, reason: str) -> Draft:
-        usage = {"input_tokens": self._input_tokens, "output_tokens": self._output_tokens}
-        return Draft(events.TURN_END, {"turn_id": self.live.turn_id, "reason": reason, "usage": usage})
+        return drafts.turn_end(
+            self.live.turn_id,
+            reason,
+            input_tokens=self._input_tokens,
+            output_tokens=self._output_tokens,
+        )
 
     def _end_after_failed_write(self) -> None:
         """Say in the log that the turn failed, when the log can be written again; else the next reader says it."""
@@ -311,32 +319,13 @@ class Turn:
             if self.history.open_turn != self.live.turn_id:
                 return
             self._write(
-                *self._unanswered(_LOG_FAILED),
-                _error("internal", _LOG_FAILED.message),
+                *drafts.unanswered(self.history, _LOG_FAILED),
+                drafts.error("internal", _LOG_FAILED),
                 self._turn_end("failed"),
             )
         except StoreError as error:
             logger.error("litro turn %s: ends without turn-end: %s", self.live.turn_id, error)
 
-    def _unanswered(self, refused: Refused) -> list[Draft]:
-        """Return a result for each call that has none."""
-        return [_refused(ToolCall(call.call_id, call.name), refused) for call in self.history.open_calls]
-
-
-_TURN_FAILED = Refused("failed", "no result: the turn failed")
-_LOG_FAILED = Refused("failed", "the session log could not be written")
-
-
-def _error(code: str, message: str, *, retryable: bool = False) -> Draft:
-    return Draft(events.ERROR, {"code": code, "message": message, "retryable": retryable})
-
-
-def _refused(call: ToolCall, refused: Refused) -> Draft:
-    error: dict[str, Any] = {"code": refused.code, "message": refused.message}
-    if refused.errors:
-        error["errors"] = refused.errors
-    return Draft(events.TOOL_RESULT, {"call_id": call.id, "name": call.name, "error": error})
-
 
 def _not_run(call: ToolCall, reason: str) -> Draft:
-    return _refused(call, Refused("failed", f"not run: the turn ended ({reason})"))
+    return drafts.refusal(call, Refused("failed", f"not run: the turn ended ({reason})"))

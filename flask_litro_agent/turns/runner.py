@@ -18,6 +18,7 @@ from flask_litro_agent import events
 from flask_litro_agent.contracts import Lease, SessionKey, SessionStore
 from flask_litro_agent.errors import NotFound, Overloaded, SessionBusy, SessionDeleted, StoreError
 from flask_litro_agent.settings import Settings
+from flask_litro_agent.turns import drafts
 from flask_litro_agent.turns.history import History
 from flask_litro_agent.turns.live import LiveTurn
 from flask_litro_agent.turns.loop import Assignment, Turn
@@ -34,7 +35,7 @@ _DELETE_WAIT = 5.0
 _POLL = 0.02
 _MOST_HISTORIES = 256
 _LAST_WORDS = 2.0
-_INTERRUPTED = {"code": "failed", "message": "no result: the turn was interrupted"}
+_INTERRUPTED = "no result: the turn was interrupted"
 
 Spawn = Callable[[Callable[[], None]], None]
 
@@ -261,13 +262,8 @@ class Runner:
         turn.live.close()
 
     def _close_open_turn(self, history: History, writer: SessionWriter) -> None:
-        results = [
-            Draft(events.TOOL_RESULT, {"call_id": call.call_id, "name": call.name, "error": _INTERRUPTED})
-            for call in history.open_calls
-        ]
-        usage = {"input_tokens": 0, "output_tokens": 0}
-        end = Draft(events.TURN_END, {"turn_id": history.open_turn, "reason": "interrupted", "usage": usage})
-        for entry in writer.write(*results, end):
+        end = drafts.turn_end(history.open_turn, "interrupted")
+        for entry in writer.write(*drafts.unanswered(history, _INTERRUPTED), end):
             history.feed(entry)
 
     def _wait_for_turns(self, seconds: float) -> None:
