@@ -65,7 +65,8 @@ def compose(
 
 def _agent_line(agent: LoadedAgent, provider: Provider) -> str:
     access = "access checked" if agent.access else "open to everybody"
-    return f"{provider.model}, {len(agent.tools)} tools, {access}"
+    tools = "1 tool" if len(agent.tools) == 1 else f"{len(agent.tools)} tools"
+    return f"{provider.model}, {tools}, {access}"
 
 
 def _tool_lines(agent: LoadedAgent) -> Iterator[str]:

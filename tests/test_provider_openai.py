@@ -561,7 +561,7 @@ def test_a_connection_that_fails_is_an_error_without_its_words() -> None:
     responses.add("POST", f"{url}/chat/completions", body=failed)
     (error,) = collect(openai_compatible("demo", base_url=url, api_key="k"))
     assert isinstance(error, ProviderError)
-    assert error.message == "cannot connect to llm.invalid, or it hung up"
+    assert error.message == "cannot connect to llm.invalid, or it hung up: does the model run there?"
 
 
 def test_the_built_in_plugin_names_its_providers() -> None:

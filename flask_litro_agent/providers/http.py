@@ -230,7 +230,9 @@ def _failure(error: Exception, url: str) -> ProviderError:
     if isinstance(error, requests.exceptions.SSLError):
         return ProviderError("network", f"cannot connect to {host}: its certificate is not accepted")
     if isinstance(error, requests.ConnectionError) and not isinstance(error, requests.ReadTimeout):
-        return ProviderError("network", f"cannot connect to {host}, or it hung up", retryable=True)
+        return ProviderError(
+            "network", f"cannot connect to {host}, or it hung up: does the model run there?", retryable=True
+        )
     if isinstance(error, _TIMEOUTS):
         return ProviderError("timeout", f"{host} fell silent", retryable=True)
     return ProviderError("network", f"the connection to {host} broke", retryable=True)
