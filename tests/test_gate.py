@@ -542,6 +542,19 @@ def test_a_tool_that_was_left_behind_can_see_it():
     until(lambda: seen == [False, True])
 
 
+def test_a_callback_that_blocks_at_a_tools_stop_holds_up_nobody():
+    free = threading.Event()
+
+    def clinging(params, ctx):
+        ctx.stop.on(lambda: free.wait(60))
+        return 1
+
+    began = time.monotonic()
+    assert call(gate_for(make(clinging)), "clinging") == Ran(1)
+    assert time.monotonic() - began < 20
+    free.set()
+
+
 def test_a_report_after_the_time_ends_the_tool():
     ended = threading.Event()
 

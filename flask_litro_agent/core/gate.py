@@ -195,7 +195,7 @@ class Gate:
                     waited = time.monotonic() - began
                     return Refused("timeout", f"{tool.name} did not answer within {waited:.3g} seconds")
         finally:
-            abandoned.set()
+            abandoned.set(wait=False)
 
     def _failed(self, tool: Tool, error: BaseException) -> Refused:
         match error:
