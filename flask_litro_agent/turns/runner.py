@@ -10,7 +10,7 @@ import logging
 import secrets
 import threading
 import time
-from collections import Counter, OrderedDict
+from collections import OrderedDict
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -23,7 +23,7 @@ from flask_litro_agent.turns.history import History
 from flask_litro_agent.turns.live import LiveTurn
 from flask_litro_agent.turns.loop import Assignment, Turn
 from flask_litro_agent.turns.watcher import Watcher
-from flask_litro_agent.turns.writer import Draft, SessionWriter
+from flask_litro_agent.turns.writer import Draft, SessionWriter, Show
 
 __all__ = ["Runner", "Standing"]
 
@@ -56,7 +56,6 @@ class Runner:
         self._ttl = settings.lease_seconds
         self._lock = threading.Lock()
         self._live: dict[SessionKey, LiveTurn] = {}
-        self._places: dict[SessionKey, str] = {}
         self._histories: OrderedDict[SessionKey, History] = OrderedDict()
         self._watcher = Watcher(store, renew_every=self._ttl / 3)
         self._closing = False
@@ -97,7 +96,7 @@ class Runner:
         """Return how the owner's session stands, after closing a turn that died; NotFound for an unknown one."""
         self._last_seq(key)
         holder = self._store.holder(key)
-        if holder is None and self.last_kind(key) != events.TURN_END:
+        if holder is None and self._last_kind(key) != events.TURN_END:
             self.recover(key)
         return Standing(holder.turn_id if holder else None, self._last_seq(key))
 
@@ -110,10 +109,7 @@ class Runner:
         if lease is None:
             return
         try:
-            history = self._history(key)
-            if history.open_turn is not None:
-                writer = SessionWriter(self._store, lease, ttl=self._ttl, last_seq=history.seq, show=_nobody)
-                self._close_open_turn(history, writer)
+            self._close_dead_turn(self._history(key), lease)
         except StoreError as error:
             logger.warning("litro: an interrupted turn could not be closed: %s", error)
         finally:
@@ -144,55 +140,56 @@ class Runner:
         """Let running turns finish within the grace; interrupt the rest, and let them say so in the log."""
         self._closing = True
         self._wait_for_turns(self._settings.grace_seconds)
-        for live in list(self._live.values()):
+        for live in self._running_turns():
             live.end("interrupted")
         self._wait_for_turns(_LAST_WORDS)
 
-    def _admit(self, key: SessionKey, actor_id: str) -> None:
+    def _admit(self, live: LiveTurn) -> None:
         """Count a turn. Its lease is held: whoever finds the session busy takes no place."""
         with self._lock:
             if self._closing:
                 raise Overloaded("this server is shutting down: ask again in a moment", retry_after=2)
-            running = len(self._places)
+            running = len(self._live)
             if running >= self._settings.max_turns:
                 raise Overloaded(
                     f"{running} turns are running here, which is the most: ask again in a moment"
                 )
-            own = Counter(self._places.values())[actor_id]
+            own = sum(other.actor_id == live.actor_id for other in self._live.values())
             if own >= self._settings.max_actor_turns:
                 raise Overloaded(f"{own} of your turns are running, which is the most: wait for one to end")
-            self._places[key] = actor_id
+            self._live[live.key] = live
 
-    def _leave(self, key: SessionKey) -> None:
+    def _leave(self, live: LiveTurn) -> None:
         with self._lock:
-            self._live.pop(key, None)
-            self._places.pop(key, None)
+            self._live.pop(live.key, None)
+
+    def _running_turns(self) -> list[LiveTurn]:
+        with self._lock:
+            return list(self._live.values())
 
     def _begin(self, key: SessionKey, text: str, assignment: Assignment) -> Turn:
         turn_id = "t" + secrets.token_hex(8)
         lease = self._acquire(key, turn_id, wait=_LEASE_WAIT, patient=False)
+        live = LiveTurn(key, turn_id, assignment.actor.id, seconds=assignment.limits.turn_seconds)
         try:
-            self._admit(key, assignment.actor.id)
-            return self._first_events(key, text, assignment, lease)
+            self._admit(live)
+            return self._first_events(live, text, assignment, lease)
         except BaseException:
-            self._leave(key)
+            self._leave(live)
             self._store.release(lease)
+            live.close()
             raise
 
-    def _first_events(self, key: SessionKey, text: str, assignment: Assignment, lease: Lease) -> Turn:
-        turn_id = str(lease.turn_id)
-        live = LiveTurn(key, turn_id, assignment.actor.id, seconds=assignment.limits.turn_seconds)
-        history = self._history(key, context_tokens=assignment.limits.context_tokens)
-        writer = SessionWriter(self._store, lease, ttl=self._ttl, last_seq=history.seq, show=live.show)
-        if history.open_turn is not None:
-            self._close_open_turn(history, writer)
+    def _first_events(self, live: LiveTurn, text: str, assignment: Assignment, lease: Lease) -> Turn:
+        history = self._history(live.key, context_tokens=assignment.limits.context_tokens)
+        self._close_dead_turn(history, lease)
+        writer = self._writer(history, lease, show=live.show)
         actor = {"id": assignment.actor.id, "name": assignment.actor.name}
-        start = Draft(events.TURN_START, {"turn_id": turn_id, "agent": key.agent}, {"actor": actor})
+        start = Draft(events.TURN_START, {"turn_id": live.turn_id, "agent": live.key.agent}, {"actor": actor})
         asked = Draft(events.MESSAGE, {"role": "user", "text": text})
         live.first_seq = writer.seq + 1
         for entry in writer.write(start, asked):
             history.feed(entry)
-        self._live[key] = live
         return Turn(assignment, live, writer, history)
 
     def _acquire(self, key: SessionKey, turn_id: str | None, *, wait: float, patient: bool) -> Lease:
@@ -222,11 +219,11 @@ class Runner:
     def _running(self, key: SessionKey) -> str | None:
         """Return the turn that goes on; one whose turn-end is in the log is just giving the lease back."""
         holder = self._store.holder(key)
-        if holder is None or self.last_kind(key) == events.TURN_END:
+        if holder is None or self._last_kind(key) == events.TURN_END:
             return None
         return holder.turn_id if self._store.holder(key) == holder else None
 
-    def last_kind(self, key: SessionKey) -> str | None:
+    def _last_kind(self, key: SessionKey) -> str | None:
         """Return the kind of the log's last event; None for an empty log."""
         kind = None
         for entry in self._store.read(key, after=max(0, self._store.last_seq(key) - 1)):
@@ -252,7 +249,7 @@ class Runner:
 
     def _ended(self, turn: Turn) -> None:
         self._watcher.remove(turn.live)
-        self._leave(turn.live.key)
+        self._leave(turn.live)
         if turn.history.open_turn is None:
             self._keep(turn.live.key, turn.history)
         try:
@@ -261,6 +258,14 @@ class Runner:
             logger.warning("litro turn %s: its lease was not given back: %s", turn.live.turn_id, error)
         turn.live.close()
 
+    def _close_dead_turn(self, history: History, lease: Lease) -> None:
+        """Close a turn that another writer left without an end."""
+        if history.open_turn is not None:
+            self._close_open_turn(history, self._writer(history, lease, show=_nobody))
+
+    def _writer(self, history: History, lease: Lease, *, show: Show) -> SessionWriter:
+        return SessionWriter(self._store, lease, ttl=self._ttl, last_seq=history.seq, show=show)
+
     def _close_open_turn(self, history: History, writer: SessionWriter) -> None:
         end = drafts.turn_end(history.open_turn, "interrupted")
         for entry in writer.write(*drafts.unanswered(history, _INTERRUPTED), end):
@@ -268,7 +273,7 @@ class Runner:
 
     def _wait_for_turns(self, seconds: float) -> None:
         until = time.monotonic() + seconds
-        for live in list(self._live.values()):
+        for live in self._running_turns():
             live.wait_closed(max(0.0, until - time.monotonic()))
 
     def _history(self, key: SessionKey, *, context_tokens: int | None = None) -> History:

@@ -13,7 +13,7 @@ from flask_litro_agent import events, strict_json
 from flask_litro_agent.contracts import Entry, Lease, SessionStore
 from flask_litro_agent.errors import LeaseLost, StoreError
 
-__all__ = ["Draft", "SessionWriter"]
+__all__ = ["Draft", "SessionWriter", "Show"]
 
 Show = Callable[[Sequence[Entry]], None]
 
