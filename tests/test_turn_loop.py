@@ -1,6 +1,7 @@
 """One turn: its rounds, calls, limits and ends; and that nothing is shown which the log lacks."""
 
 import contextlib
+import itertools
 import json
 import logging
 import tempfile
@@ -567,6 +568,35 @@ def test_ten_thousand_calls_in_one_answer_are_answered_and_end_the_turn(tmp_path
     found = bench.run()
     assert reason(found) == "limit"
     assert sum("output" in result for result in of_kind(found, events.TOOL_RESULT)) == 50
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        TextDelta("x" * 100_000),
+        ReasoningDelta("x" * 100_000),
+        ToolCallEvent("up_1", "echo", {"value": "x" * 100_000}),
+        AssistantState({"signature": "x" * 100_000}),
+        TextDelta("x" * 20_000_000),
+        ToolCallEvent("up_1", "echo", {"value": "x" * 20_000_000}),
+        ToolCallEvent("up_1", "echo", {}),
+    ],
+    ids=["text", "reasoning", "calls", "state", "one text", "one call", "small calls"],
+)
+def test_an_answer_without_an_end_is_too_large_before_it_fills_memory_or_disk(tmp_path, event):
+    """Law 10, I1: a provider of a plugin may have no cap of its own."""
+    bench = bench_with(tmp_path, itertools.repeat(event))
+    found = bench.run()
+    assert reason(found) == "failed"
+    assert of_kind(found, events.ERROR)[0]["code"] == "protocol"
+    assert "larger than" in of_kind(found, events.ERROR)[0]["message"]
+    assert len(bench.log()) < 6_000_000
+
+
+def test_a_huge_message_of_an_error_is_cut(tmp_path):
+    found = bench_with(tmp_path, [ProviderError("server", "x" * 20_000_000)]).run()
+    (error,) = of_kind(found, events.ERROR)
+    assert (error["code"], len(error["message"])) == ("server", 4096)
 
 
 # --- live and replay ---
