@@ -20,7 +20,7 @@ from flask_litro_agent.contracts import Policy, Provider, SessionStore
 from flask_litro_agent.core.gate import Gate
 from flask_litro_agent.errors import ConfigurationError
 from flask_litro_agent.identity import Identity
-from flask_litro_agent.installation import Installation
+from flask_litro_agent.installation import Installation, tool_spec
 from flask_litro_agent.plugins import draft_plugins
 from flask_litro_agent.registry import Registry
 from flask_litro_agent.settings import Settings, draft_settings
@@ -76,6 +76,8 @@ def assemble(
         tools = {agent.name: agent.tools for agent in agents}
         around = _around(app, tool_context)
         gate = Gate(tools, limits, policies, around=around, deciding=app.app_context, debug=app.debug)
+    with app.app_context():  # as in the request that starts a turn
+        _check_schemas(agents, faults)
     with faults.collecting():
         renderer = registry.renderer(settings.renderer) if settings.renderer else None
     with faults.collecting():
@@ -95,12 +97,10 @@ def assemble(
         runner=Runner(store, settings),
         report=report.compose(
             settings=settings,
-            agents=agents,
+            loaded=loaded,
             providers=providers,
-            folder=str(loaded.folder),
             store=settings.session_store if session_store is None else f"{_kind(store)} (session_store=)",
             registry=registry,
-            notes=loaded.notes,
             warnings=list(_warnings(app, settings)),
         ),
     )
@@ -122,6 +122,14 @@ def _providers(
     for agent in agents:
         with faults.collecting(f"agent {agent.name}: "):
             yield agent.name, _provider(agent, registry)
+
+
+def _check_schemas(agents: Sequence[LoadedAgent], faults: _Faults) -> None:
+    """Find out now, not at the first turn, which tool's parameters cannot be told to a model."""
+    for agent in agents:
+        for tool in agent.tools.values():
+            with faults.collecting(f"agent {agent.name}, tool {tool.name} ({tool.source}): params: "):
+                tool_spec(tool)
 
 
 def _policies(settings: Settings, registry: Registry, faults: _Faults) -> Iterator[Policy]:

@@ -27,7 +27,7 @@ from flask_litro_agent.turns.live import LiveTurn
 from flask_litro_agent.turns.loop import Assignment
 from flask_litro_agent.turns.runner import Runner, Spawn
 
-__all__ = ["EXTENSION", "Installation", "tool_specs"]
+__all__ = ["EXTENSION", "Installation", "tool_spec"]
 
 EXTENSION = "litro_agent"
 
@@ -68,7 +68,7 @@ class Installation:
             origin=origin,
             gate=gate or self.gate,
             render=self.render,
-            specs=tool_specs(self.gate.tools(key.agent)),
+            specs=tuple(map(tool_spec, self.gate.tools(key.agent).values())),
         )
         return self.runner.start(key, text, assignment, spawn=spawn)
 
@@ -84,8 +84,6 @@ class Installation:
         return rendered
 
 
-def tool_specs(tools: Mapping[str, Tool]) -> tuple[ToolSpec, ...]:
-    """Return the tools as a model sees them."""
-    return tuple(
-        ToolSpec(tool.name, tool.description, json_schema(tool.params).document) for tool in tools.values()
-    )
+def tool_spec(tool: Tool) -> ToolSpec:
+    """Return the tool as a model sees it; ConfigurationError when its parameters cannot be written down."""
+    return ToolSpec(tool.name, tool.description, json_schema(tool.params).document)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from flask_litro_agent.agents import LoadedAgent
+from flask_litro_agent.agents import LoadedAgent, LoadedAgents
 from flask_litro_agent.contracts import Provider
 from flask_litro_agent.registry import PluginInfo, Registry
 from flask_litro_agent.settings import Settings
@@ -37,28 +37,27 @@ class Report:
 def compose(
     *,
     settings: Settings,
-    agents: Sequence[LoadedAgent],
-    providers: dict[str, Provider],
-    folder: str,
+    loaded: LoadedAgents,
+    providers: Mapping[str, Provider],
     store: str,
     registry: Registry,
-    notes: Sequence[str],
     warnings: Sequence[str],
 ) -> Report:
     """Return the report of an app that starts."""
+    agents = loaded.agents.values()
     sections = [
         (
             "agents",
             [f"{agent.name}: {_agent_line(agent, providers[agent.name])}" for agent in agents] or ["none"],
         ),
-        ("folder", [folder]),
+        ("folder", [str(loaded.folder)]),
         ("tools", [line for agent in agents for line in _tool_lines(agent)] or ["none"]),
         ("store", [store]),
         ("policies", [", ".join(settings.policies) or "none: every call is forbidden"]),
         ("renderer", [settings.renderer or "none"]),
         ("plugins", [_plugin_line(plugin) for plugin in registry.plugins] or ["none"]),
         ("routes", [f"{settings.url_prefix}/agent/<agent>/<session>"]),
-        ("notes", list(notes)),
+        ("notes", loaded.notes),
     ]
     return Report(sections=tuple(sections), warnings=tuple(warnings))
 

@@ -115,6 +115,49 @@ def test_an_agents_model_may_name_a_registered_provider(tmp_path):
     assert start(tmp_path).providers["demo"].model == "gpt-5-mini"
 
 
+LOST = """
+from marshmallow import Schema, fields
+from flask_litro_agent import PUBLIC, Mode, tool
+
+class Params(Schema):
+    order = fields.Nested("NoSuchSchemaAnywhere")
+
+@tool(description="Looks.", permission=PUBLIC, mode=Mode.READ, params=Params)
+def look(params, ctx):
+    return 1
+"""
+KNOWING = """
+from flask import current_app
+from marshmallow import Schema, fields
+from flask_litro_agent import PUBLIC, Mode, tool
+
+class Params(Schema):
+    order = fields.Nested(lambda: Schema.from_dict({current_app.config["FIELD"]: fields.String()}))
+
+@tool(description="Looks.", permission=PUBLIC, mode=Mode.READ, params=Params)
+def look(params, ctx):
+    return 1
+"""
+
+
+def write_look(site, source):
+    tools = site / "agents" / "demo" / "tools"
+    tools.mkdir()
+    (tools / "look.py").write_text(source)
+
+
+def test_a_tool_whose_parameters_no_model_can_be_told_does_not_start(site):
+    write_look(site, LOST)
+    (fault,) = faults(site)
+    assert fault.startswith(f"agent demo, tool look ({site / 'agents' / 'demo' / 'tools' / 'look.py'}:8): ")
+    assert "'NoSuchSchemaAnywhere' was not found" in fault
+
+
+def test_a_schema_may_ask_the_app_while_it_is_written_down(site):
+    write_look(site, KNOWING)
+    assert start(site, FIELD="number").agents["demo"].tools.keys() == {"look"}
+
+
 @pytest.mark.parametrize("mode", ["PROPOSE", "EXECUTE"])
 def test_every_write_tool_is_refused_by_name_and_place(site, mode):
     agent = site / "agents" / "demo"
