@@ -132,7 +132,7 @@ class AnthropicAnswer:
         self._blocks.append(block)
         if index is not None:
             self._by_index[str(index)] = block
-        if block.kind == "tool_use" and isinstance(given := start.get("input"), (dict, str)) and given:
+        if block.kind == "tool_use" and (given := start.get("input")):
             block.arguments.add(given)
         yield from self._filled(block, start)
 
@@ -142,8 +142,7 @@ class AnthropicAnswer:
             block = self._unopened(delta, index) or block
         if block is None:
             return
-        if isinstance(piece := delta.get("partial_json"), str):
-            block.arguments.add(piece)
+        block.arguments.add(delta.get("partial_json"))
         if "citation" in delta:
             block.citations.append(delta["citation"])
         block.is_strange = block.is_strange or not _KNOWN_DELTAS & delta.keys()

@@ -29,15 +29,17 @@ class Broken(LitroError):
 def payloads(data: str) -> Iterator[dict[str, Any]]:
     """Yield the objects of an event's data, and DONE for the end mark; raise Broken.
 
-    Usually one. Gateways that forget the blank line between two events, or the line end, put several into one.
+    Usually one. Gateways that forget the blank line between two events, or the line end, put several into one, and
+    some put them into an array.
     """
     try:
         value = strict_json.decode(data)
     except InvalidJSON:
         yield from _sequence(data)
         return
-    if isinstance(value, dict):
-        yield value
+    for item in value if isinstance(value, list) else (value,):
+        if isinstance(item, dict):
+            yield item
 
 
 def _sequence(text: str) -> Iterator[dict[str, Any]]:

@@ -137,9 +137,9 @@ class OpenAIAnswer:
             self._is_refused = True
             yield from self._written(refusal)
         entries = delta.get("tool_calls")
-        for entry in _list([entries] if isinstance(entries, Mapping) else entries):
+        for number, entry in enumerate(_list([entries] if isinstance(entries, Mapping) else entries)):
             if isinstance(entry, Mapping):
-                self._calls.take(entry, choice=choice)
+                self._calls.take(entry, choice=choice, is_first=number == 0)
         if isinstance(legacy := delta.get("function_call"), Mapping):
             self._calls.take({"index": "function_call", "function": legacy}, choice=choice)
         if isinstance(extra := delta.get("extra_content"), Mapping):

@@ -51,13 +51,14 @@ class Calls:
         extras = [call.extra for call in self._named_or_filled()]
         return extras if any(extras) else []
 
-    def take(self, entry: Mapping[str, Any], *, choice: object) -> None:
-        """Take one entry of ``delta.tool_calls``."""
+    def take(self, entry: Mapping[str, Any], *, choice: object, is_first: bool = True) -> None:
+        """Take one entry of ``delta.tool_calls``; ``is_first`` says that it is the first of its delta."""
         function = entry.get("function")
         function = function if isinstance(function, Mapping) else entry
         id, name, index = _word(entry.get("id")), _word(function.get("name")), _index(entry, choice)
         fragment = function.get("arguments")
-        call = self._find(id, name, index, fragment) or self._open(id)
+        is_sibling = not is_first and bool(name) and not id and index is None
+        call = (None if is_sibling else self._find(id, name, index, fragment)) or self._open(id)
         if index is not None:
             self._by_index[index] = call
         if id and not call.id:
@@ -94,11 +95,11 @@ class Calls:
         if id:
             return self._by_its_id(id, name, index, at_index, fragment)
         if at_index is not None:
-            return None if name and self._is_another(at_index, name, fragment) else at_index
+            return None if name and self._is_another(at_index, id, name, fragment) else at_index
         last = self._calls[-1] if self._calls else None
         if last is None or not name:
             return last
-        if index is None and not self._is_another(last, name, fragment):
+        if index is None and not self._is_another(last, id, name, fragment):
             return last
         return None
 
@@ -110,21 +111,22 @@ class Calls:
             if at_index is None:
                 return None
             if not at_index.id:
-                return None if name and self._is_another(at_index, name, fragment) else at_index
+                return None if name and self._is_another(at_index, id, name, fragment) else at_index
             return at_index if not name and not at_index.arguments.is_complete else None
         if at_index is not None and at_index.id == id:
             known = at_index
         elif index is not None and name and at_index is None:
             return None
-        return None if name and self._is_another(known, name, fragment) else known
+        return None if name and self._is_another(known, id, name, fragment) else known
 
-    def _is_another(self, call: _Call, name: str, fragment: Any) -> bool:
+    def _is_another(self, call: _Call, id: str, name: str, fragment: Any) -> bool:
         """Whether an entry with a name is a call of its own, although its id or index is this call's."""
-        if call.arguments.is_empty:
-            return call.name in self._names and name in self._names and name != call.name
-        if not call.arguments.is_complete:
+        if name != call.name and name in self._names and call.name in self._names:
+            return True
+        if not fragment or not call.arguments.is_complete or call.arguments.repeats(fragment):
             return False
-        return not (isinstance(fragment, str) and (not fragment or call.arguments.repeats(fragment)))
+        is_whole = Arguments.of(fragment).is_complete
+        return not call.arguments.is_placeholder or (is_whole and id != call.id)
 
     def _named(self, name: str, piece: str) -> str:
         """Return the name with another piece of it: repeated, grown, or the next piece."""

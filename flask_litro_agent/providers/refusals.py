@@ -55,7 +55,7 @@ _WORDS = {
     ),
     "quota": (
         r"insufficient[_ ](quota|balance|credit|funds)",
-        r"billing|credit balance|current quota|payment",
+        r"billing|credit balance|current quota|payment|api usage limit",
     ),
     "rate_limit": (
         r"rate[_ -]?limit|too[_ ]many[_ ]requests|throttl|per minute",
@@ -66,6 +66,7 @@ _WORDS = {
         r"(prompt|input|request|messages?) (is |are )?too (long|large)|request_too_large|string_above_max_length",
         r"too many (input |prompt )?tokens|reduce the length|tokens? > \d+ maximum",
         r"maximum (input|prompt|number of) (length|tokens)|(input|prompt) (token count|length)[^.]{0,60}exceed",
+        r"prompt exceeds|range of input length|`inputs` tokens|more than max tokens|max input (tokens|characters)",
     ),
     "auth": (
         r"authentication|unauthori[sz]ed|permission_|invalid[_ ]?(x-)?api[_ -]?key",

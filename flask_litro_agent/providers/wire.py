@@ -208,7 +208,7 @@ class _Reading:
     def _unframed(self) -> Iterator[ProviderEvent]:
         """Read an answer that is no event stream: plain JSON, which may be an error."""
         text = self._stream.stray.strip()
-        if "{" in text:
+        if "{" in text and not text.startswith("<"):
             yield from self._payloads(text, "")
         elif text:
             self._cut = _protocol("it is no event stream")
