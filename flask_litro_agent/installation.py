@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from flask import Flask
+
 from flask_litro_agent.agents import LoadedAgent
 from flask_litro_agent.contracts import (
     Actor,
@@ -27,7 +29,7 @@ from flask_litro_agent.turns.live import LiveTurn
 from flask_litro_agent.turns.loop import Assignment
 from flask_litro_agent.turns.runner import Runner, Spawn
 
-__all__ = ["EXTENSION", "Installation", "tool_spec"]
+__all__ = ["EXTENSION", "Installation", "installed_in", "tool_spec"]
 
 EXTENSION = "litro_agent"
 
@@ -47,6 +49,13 @@ class Installation:
     renderer: Renderer | None
     runner: Runner
     report: Report
+
+    def agent(self, name: str) -> LoadedAgent:
+        """Return the named agent; ConfigurationError says which there are."""
+        if name not in self.agents:
+            there = ", ".join(self.agents) or "none"
+            raise ConfigurationError(f"no agent named {name!r}; there is: {there}")
+        return self.agents[name]
 
     def start(
         self,
@@ -82,6 +91,14 @@ class Installation:
         if not (isinstance(rendered, Rendered) and isinstance(rendered.html, str)):
             raise TypeError(f"{type(self.renderer).__name__} must return Rendered(html, hydrate)")
         return rendered
+
+
+def installed_in(app: Flask) -> Installation:
+    """Return what is installed in an app; ConfigurationError when that is nothing."""
+    installed = app.extensions.get(EXTENSION)
+    if not isinstance(installed, Installation):
+        raise ConfigurationError(f"the app {app.name!r} has no LitroAgent: call init_app")
+    return installed
 
 
 def tool_spec(tool: Tool) -> ToolSpec:
