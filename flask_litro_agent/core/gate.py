@@ -162,8 +162,7 @@ class Gate:
     def _run(
         self, agent: str, tool: Tool, arguments: dict[str, Any], actor: Actor, site: CallSite
     ) -> Outcome:
-        limits = self._limits[agent]
-        abandoned = Stop()
+        limits, abandoned = self._limits[agent], Stop()
         context = ToolContext(
             actor=actor,
             agent=agent,
@@ -172,30 +171,37 @@ class Gate:
             call_id=site.call_id,
             stop=abandoned,
         )
+        work = self._work(tool, arguments, context, limits.max_output)
+        began = time.monotonic()
+        try:
+            run = self._execute(work, min(limits.tool_seconds, site.seconds), site.stop, site.progress)
+        finally:
+            abandoned.set(wait=False)
+        return self._outcome(tool, run, waited=time.monotonic() - began)
 
+    def _work(
+        self, tool: Tool, arguments: dict[str, Any], context: ToolContext, limit: int
+    ) -> execution.Work:
         def work(report: Callable[[Any], None]) -> Ran:
             shown = replace(context, report=_Progress(report))
             with self._around(shown):
                 value = tool.function(arguments, shown)
                 if inspect.isgenerator(value):
                     value = _drain(value, shown)
-                return _ran(value, limits.max_output)
+                return _ran(value, limit)
 
-        seconds = min(limits.tool_seconds, site.seconds)
-        began = time.monotonic()
-        try:
-            match self._execute(work, seconds, site.stop, site.progress):
-                case execution.Finished(Ran() as ran):
-                    return ran
-                case execution.Raised(error):
-                    return self._failed(tool, error)
-                case execution.Left():
-                    return Refused("failed", f"{tool.name} was left behind: the turn was stopped")
-                case _:
-                    waited = time.monotonic() - began
-                    return Refused("timeout", f"{tool.name} did not answer within {waited:.3g} seconds")
-        finally:
-            abandoned.set(wait=False)
+        return work
+
+    def _outcome(self, tool: Tool, run: execution.Run, *, waited: float) -> Outcome:
+        match run:
+            case execution.Finished(Ran() as ran):
+                return ran
+            case execution.Raised(error):
+                return self._failed(tool, error)
+            case execution.Left():
+                return Refused("failed", f"{tool.name} was left behind: the turn was stopped")
+            case _:
+                return Refused("timeout", f"{tool.name} did not answer within {waited:.3g} seconds")
 
     def _failed(self, tool: Tool, error: BaseException) -> Refused:
         match error:
