@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 from flask import current_app
 
-from flask_litro_agent import ConfigurationError, LitroAgent, Verdict, hookimpl
+from flask_litro_agent import Actor, ConfigurationError, LitroAgent, Verdict, hookimpl
 from flask_litro_agent.installation import EXTENSION
 from flask_litro_agent.sessions.file import FileStore
 from tests.small_site import new_app, post, said, write_agent, write_tool
@@ -255,3 +255,9 @@ def test_policies_decide_in_an_app_context(site):
     app = new_app(site, LITRO_POLICIES=["watching"])
     LitroAgent(app, plugins=[WatchingPlugin()])
     assert said(post(app.test_client(), "use look")) == "seen"
+
+
+def test_whether_a_tool_may_be_called_is_decided_in_an_app_context_too(site):
+    write_tool(site / "agents" / "demo", "look")
+    installed = start(site, plugins=[WatchingPlugin()], LITRO_POLICIES=["watching"])
+    assert installed.gate.allows("demo", "look", actor=Actor("ann", "Ann"))

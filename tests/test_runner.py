@@ -8,6 +8,7 @@ import time
 import pytest
 
 from flask_litro_agent import events
+from flask_litro_agent.contracts import Holder
 from flask_litro_agent.errors import NotFound, Overloaded, SessionBusy, SessionDeleted, StoreError
 from flask_litro_agent.sessions.file import FileStore
 from flask_litro_agent.turns.runner import Standing
@@ -121,6 +122,62 @@ def test_a_writer_without_a_turn_that_stays_is_busy_without_an_id(bench):
         bench.start(HI)
     assert busy.value.turn_id is None
     bench.store.release(lease)
+
+
+class LetsGo(FileStore):
+    """A store whose second attempt at a lease finds that the holder has let go."""
+
+    held = None
+    tries = 0
+
+    def acquire(self, key, ttl, turn_id=None):
+        self.tries += 1
+        if self.tries == 2:
+            self.held.release()
+        return super().acquire(key, ttl, turn_id)
+
+
+class Held:
+    """Another writer's lease on the session."""
+
+    def __init__(self, folder, key, turn_id=None):
+        self.store = FileStore(folder, fsync="never")
+        self.lease = self.store.acquire(key, 15, turn_id)
+
+    def release(self):
+        self.store.release(self.lease)
+
+
+def test_a_turn_that_has_ended_and_still_has_its_lease_is_waited_for(folder):
+    bench = Bench(LetsGo(folder, fsync="never"))
+    bench.run(HI)
+    bench.store.tries = 0
+    bench.store.held = Held(folder, bench.key(), "t1")
+    assert reason(bench.run(HI)) == "finished"
+
+
+def test_the_control_for_it_a_turn_that_has_not_ended_is_named(folder):
+    bench = Bench(LetsGo(folder, fsync="never"))
+    bench.store.held = Held(folder, bench.key(), "t1")
+    with pytest.raises(SessionBusy, match="t1"):
+        bench.run(HI)
+    bench.store.held.release()
+
+
+class Names(LetsGo):
+    """A store whose first word about the holder is that of somebody who has gone."""
+
+    gone = Holder("gone", 1)
+
+    def holder(self, key):
+        named, self.gone = self.gone, None
+        return named or super().holder(key)
+
+
+def test_a_turn_that_went_while_it_was_looked_at_is_not_named(folder):
+    bench = Bench(Names(folder, fsync="never"))
+    bench.store.held = Held(folder, bench.key())
+    assert reason(bench.run(HI)) == "finished"
 
 
 def test_the_sessions_of_two_people_with_one_id_are_two(bench):

@@ -182,6 +182,34 @@ def test_a_lost_lease_stays_lost(store):
         writer.write(DELTA)
 
 
+class Clock:
+    """The time as the writer asks for it."""
+
+    def __init__(self):
+        self.now = 1000.0
+        self.time_ns = time.time_ns
+
+    def monotonic(self):
+        return self.now
+
+
+def test_a_renewal_counts_from_when_it_was_asked_for(store, monkeypatch):
+    """Law 3: the answer may come late, and another may have had the lease since."""
+    clock = Clock()
+    monkeypatch.setattr("flask_litro_agent.turns.writer.time", clock)
+
+    class Late(Around):
+        def renew(self, lease):
+            clock.now += 10.1
+            return self.inner.renew(lease)
+
+    writer, shown = writer_on(Late(store))
+    clock.now += 10.1
+    with pytest.raises(LeaseLost):
+        writer.write(DELTA)
+    assert shown == []
+
+
 def test_a_renewed_lease_writes_on(store):
     writer, shown = writer_on(store)
     assert writer.renew()
