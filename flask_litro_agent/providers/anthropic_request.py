@@ -50,7 +50,9 @@ def body(
     With ``strict_tools`` the arguments of every tool that can be strict are held to its schema.
     """
     names = Names(request.tools)
-    repaired = turns(request, state_of=state_marks(model), legal_id=_IDS)
+    repaired = turns(
+        request, state_of=state_marks(model), legal_id=_IDS, speaks=lambda turn: _assistant(turn, names)
+    )
     messages = list(_messages(repaired, names))
     made: dict[str, Any] = {
         "model": model,
@@ -113,8 +115,9 @@ def _messages(repaired: list[UserTurn | AssistantTurn], names: Names) -> Iterato
     for number, turn in enumerate(repaired):
         if isinstance(turn, UserTurn):
             yield {"role": "user", "content": _user(turn)}
-        elif content := _assistant(turn, names):
+        else:
             is_last = number == len(repaired) - 1
+            content = _assistant(turn, names)
             yield {"role": "assistant", "content": _without_last_space(content) if is_last else content}
 
 

@@ -48,7 +48,9 @@ def body(
     With ``strict_tools`` each tool says whether its arguments are held to its schema, and is where it can be.
     """
     names = Names(request.tools)
-    repaired = turns(request, state_of=state_marks(model), legal_id=ids)
+    repaired = turns(
+        request, state_of=state_marks(model), legal_id=ids, speaks=lambda turn: turn.text or turn.calls
+    )
     made: dict[str, Any] = {
         "model": model,
         "messages": list(_messages(request.system, repaired, names, must_alternate=ids is NINE_CHARACTERS)),
@@ -86,9 +88,7 @@ def _messages(
     last_user = max((number for number, turn in enumerate(repaired) if _asks(turn)), default=-1)
     for number, turn in enumerate(repaired):
         if isinstance(turn, AssistantTurn):
-            message = _assistant(turn, names, with_reasoning=number > last_user)
-            if message["content"] is not None or "tool_calls" in message:
-                yield message
+            yield _assistant(turn, names, with_reasoning=number > last_user)
         else:
             yield from _user(turn, must_alternate=must_alternate)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -80,18 +80,23 @@ class Names:
 
 
 def turns(
-    request: ChatRequest, *, state_of: Mapping[str, Any], legal_id: re.Pattern[str]
+    request: ChatRequest,
+    *,
+    state_of: Mapping[str, Any],
+    legal_id: re.Pattern[str],
+    speaks: Callable[[AssistantTurn], object],
 ) -> list[UserTurn | AssistantTurn]:
     """Return the repaired messages.
 
-    ``state_of`` are the members that a state must have to be replayed; ``legal_id`` is what an id must match.
+    ``state_of`` are the members that a state must have to be replayed; ``legal_id`` is what an id must match;
+    ``speaks`` says whether anything of a turn can be sent, for a turn without is left out.
     """
     ids = _Ids(legal_id)
     repaired: list[UserTurn | AssistantTurn] = []
     for position, message in enumerate(request.messages):
         if message.role == "assistant":
             said = _assistant(message, state_of)
-            if said.parts or said.state:
+            if speaks(said):
                 following = _until_assistant(request.messages[position + 1 :])
                 repaired += _answered(said, following, ids)
         else:
