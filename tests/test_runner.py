@@ -8,7 +8,7 @@ import time
 import pytest
 
 from flask_litro_agent import events
-from flask_litro_agent.contracts import Holder
+from flask_litro_agent.contracts import Done, Holder, TextDelta, ToolCallEvent, Verdict
 from flask_litro_agent.errors import NotFound, Overloaded, SessionBusy, SessionDeleted, StoreError
 from flask_litro_agent.sessions.file import FileStore
 from flask_litro_agent.turns.runner import Standing
@@ -365,6 +365,86 @@ def test_two_deletions_at_once_are_one_deletion_and_one_not_found(bench):
     for thread, _ in outcomes:
         thread.join(SOON)
     assert sorted(type(results[0]).__name__ for _, results in outcomes) == ["NoneType", "NotFound"]
+
+
+# --- turns whose thread does not come back ---
+
+
+class Deaf:
+    """A provider that hears no stop: it says a word and holds its turn's thread until it is let go."""
+
+    model = "deaf"
+
+    def __init__(self):
+        self.free = threading.Event()
+
+    def stream(self, request, stop):
+        yield TextDelta("one ")
+        self.free.wait(60)
+        yield ToolCallEvent("up_1", "echo", {"value": 1})
+        yield Done()
+
+
+@pytest.fixture
+def deaf():
+    provider = Deaf()
+    yield provider
+    provider.free.set()
+
+
+def stop_deaf(bench, provider):
+    """Return a turn that was told to stop while its provider holds the thread."""
+    live = bench.start(provider=provider)
+    until(lambda: bench.log().endswith(b'"one "}}\n'))
+    live.end("stopped")
+    return live
+
+
+def test_a_turn_whose_provider_hears_no_stop_ends_without_it(bench, deaf):
+    """Law 10: its session is free again, and its readers hear the end."""
+    live = stop_deaf(bench, deaf)
+    said = bench.read_turn(live)
+    assert live.wait_closed(SOON)
+    assert said == bench.log()
+    assert reason(bench.events()) == "stopped"
+    assert reason(bench.run(HI)) == "finished"
+
+
+def test_a_turn_whose_provider_hears_no_stop_ends_at_its_limit(folder, deaf):
+    bench = Bench(folder, limits={"turn_seconds": 0.1})
+    assert reason(bench.run(provider=deaf)) == "limit"
+
+
+def test_a_turn_that_was_left_behind_writes_nothing_when_it_comes_back(bench, deaf, caplog):
+    live = stop_deaf(bench, deaf)
+    assert live.wait_closed(SOON)
+    again = bench.start(LONG)
+    before = bench.log()
+    deaf.free.set()
+    until(lambda: "lease_lost" in caplog.text)
+    until(lambda: turn_threads().count("litro-turn") == 1)
+    assert bench.runner.live(again.key) is again
+    assert bench.log().startswith(before)
+    again.end("stopped")
+    assert again.wait_closed(SOON)
+    assert kinds(bench.events()).count("turn-end") == 2
+    assert "tool-call" not in kinds(bench.events())
+
+
+def test_a_call_that_was_under_way_in_a_turn_left_behind_has_a_result(folder):
+    """A policy may hold the turn's thread too."""
+    free = threading.Event()
+
+    class Slow:
+        def decide(self, actor, tool, arguments):
+            free.wait(60)
+            return Verdict.allow()
+
+    bench = Bench(folder, policies=[Slow()], limits={"turn_seconds": 0.1})
+    found = bench.run([["call", "echo", {"value": 1}]], HI)
+    free.set()
+    assert reason(found) == "limit"
+    assert len(of_kind(found, "tool-result")) == 1
 
 
 # --- caps (law 10) ---

@@ -251,6 +251,32 @@ def test_after_two_thirds_a_store_that_cannot_say_stops_the_writer(store):
     assert store.last_seq(KEY) == 1
 
 
+def test_a_writer_that_was_retired_writes_and_shows_nothing_and_its_successor_does(store):
+    writer, shown = writer_on(store)
+    writer.write(DELTA)
+    assert writer.retire()
+    successor = SessionWriter(store, writer.lease, ttl=15, last_seq=1, show=lambda entries: None)
+    successor.write(DELTA)
+    for late in (lambda: writer.write(DELTA), writer.catch_up):
+        with pytest.raises(LeaseLost, match="retired"):
+            late()
+    assert (len(shown), store.last_seq(KEY)) == (1, 2)
+
+
+def test_a_writer_cannot_be_retired_while_it_writes(store):
+    answers = []
+
+    class Asks(Around):
+        def append(self, key, entries, lease):
+            answers.append(writer.retire())
+            store.append(key, entries, lease)
+
+    writer, _ = writer_on(Asks(store))
+    writer.write(DELTA)
+    writer.write(DELTA)
+    assert answers == [False, False]
+
+
 def test_the_store_refuses_a_stale_writer_even_when_it_believes_in_its_lease(store):
     """Law 3: fencing."""
     writer, _ = writer_on(store)

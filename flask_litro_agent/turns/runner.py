@@ -57,7 +57,7 @@ class Runner:
         self._lock = threading.Lock()
         self._live: dict[SessionKey, LiveTurn] = {}
         self._histories: OrderedDict[SessionKey, History] = OrderedDict()
-        self._watcher = Watcher(store, renew_every=self._ttl / 3)
+        self._watcher = Watcher(store, renew_every=self._ttl / 3, overdue=self._leave_behind)
         self._closing = False
 
     def live(self, key: SessionKey) -> LiveTurn | None:
@@ -161,7 +161,10 @@ class Runner:
 
     def _leave(self, live: LiveTurn) -> None:
         with self._lock:
-            self._live.pop(live.key, None)
+            if (
+                self._live.get(live.key) is live
+            ):  # a turn that was left behind may leave after its successor came
+                del self._live[live.key]
 
     def _running_turns(self) -> list[LiveTurn]:
         with self._lock:
@@ -236,7 +239,7 @@ class Runner:
         except Exception:
             logger.exception("litro turn %s: ended by an error of its own", turn.live.turn_id)
         finally:
-            self._ended(turn)
+            self._ended(turn.live, turn.writer, turn.history)
 
     def _give_up(self, turn: Turn) -> None:
         """Close a turn whose thread could not be started."""
@@ -245,18 +248,34 @@ class Runner:
         except StoreError as error:
             logger.warning("litro turn %s: ends without turn-end: %s", turn.live.turn_id, error)
         finally:
-            self._ended(turn)
+            self._ended(turn.live, turn.writer, turn.history)
 
-    def _ended(self, turn: Turn) -> None:
-        self._watcher.remove(turn.live)
-        self._leave(turn.live)
-        if turn.history.open_turn is None:
-            self._keep(turn.live.key, turn.history)
+    def _leave_behind(self, live: LiveTurn, writer: SessionWriter) -> None:
+        """End a turn whose thread does not come back from foreign code; what that writes later is refused."""
+        if not writer.retire():
+            return  # it has just come back, and writes
+        logger.error("litro turn %s: it did not end (%s) and is left behind", live.turn_id, live.ended_by)
+        history = History(context_tokens=self._settings.context_tokens)
         try:
-            turn.writer.release()
+            history.catch_up(self._store, live.key)
+            if history.open_turn == live.turn_id:
+                successor = self._writer(history, writer.lease, show=live.show)
+                self._close_open_turn(history, successor, reason=str(live.ended_by))
+        except StoreError as error:
+            logger.warning("litro turn %s: ends without turn-end: %s", live.turn_id, error)
+        finally:
+            self._ended(live, writer, history)
+
+    def _ended(self, live: LiveTurn, writer: SessionWriter, history: History) -> None:
+        self._watcher.remove(live)
+        self._leave(live)
+        if history.open_turn is None:
+            self._keep(live.key, history)
+        try:
+            writer.release()
         except Exception as error:  # whatever the store raises, the readers must learn the end
-            logger.warning("litro turn %s: its lease was not given back: %s", turn.live.turn_id, error)
-        turn.live.close()
+            logger.warning("litro turn %s: its lease was not given back: %s", live.turn_id, error)
+        live.close()
 
     def _close_dead_turn(self, history: History, lease: Lease) -> None:
         """Close a turn that another writer left without an end."""
@@ -266,8 +285,10 @@ class Runner:
     def _writer(self, history: History, lease: Lease, *, show: Show) -> SessionWriter:
         return SessionWriter(self._store, lease, ttl=self._ttl, last_seq=history.seq, show=show)
 
-    def _close_open_turn(self, history: History, writer: SessionWriter) -> None:
-        end = drafts.turn_end(history.open_turn, "interrupted")
+    def _close_open_turn(
+        self, history: History, writer: SessionWriter, *, reason: str = "interrupted"
+    ) -> None:
+        end = drafts.turn_end(history.open_turn, reason)
         for entry in writer.write(*drafts.unanswered(history, _INTERRUPTED), end):
             history.feed(entry)
 
