@@ -1,6 +1,7 @@
 """Starting, finding and ending turns: one writer a session, in any number of threads and processes."""
 
 import os
+import shutil
 import signal
 import threading
 import time
@@ -502,6 +503,27 @@ def test_a_start_that_failed_gives_its_place_back(folder):
     assert reason(bench.run(HI)) == "finished"
 
 
+class FullOnce(FileStore):
+    """A store that cannot write once."""
+
+    is_full = True
+
+    def append(self, key, entries, lease):
+        full, self.is_full = self.is_full, False
+        if full:
+            raise StoreError("the disk is full")
+        super().append(key, entries, lease)
+
+
+def test_a_start_that_could_not_be_written_gives_place_and_lease_back(folder):
+    bench = Bench(FullOnce(folder, fsync="never"), max_actor_turns=1)
+    with pytest.raises(StoreError, match="the disk is full"):
+        bench.start(HI)
+    assert bench.runner.live(bench.key()) is None
+    assert not bench.store.is_leased(bench.key())
+    assert reason(bench.run(HI, session="s2")) == "finished"
+
+
 def _end_all(running):
     for live in running:
         live.end("stopped")
@@ -589,6 +611,13 @@ def test_a_turn_may_run_in_the_callers_thread(bench):
 
     assert reason(bench.run([["call", "echo", {"value": 1}]], HI, spawn=spawn)) == "finished"
     assert seen == [threading.get_ident()]
+
+
+def test_a_session_whose_log_was_taken_away_begins_again(folder, bench):
+    bench.run(HI)
+    shutil.rmtree(folder)
+    assert [event.seq for event in bench.run(HI)] == [1, 2, 3, 4, 5]
+    assert [message.role for message in bench.puppet.requests[-1].messages] == ["user"]
 
 
 def test_the_histories_that_are_kept_have_a_cap(bench, monkeypatch):

@@ -301,7 +301,7 @@ class Runner:
         """Return the session's history, caught up with the log. Only the lease's holder may ask."""
         with self._lock:
             history = self._histories.pop(key, None)
-        if history is None:
+        if history is None or history.seq > self._store.last_seq(key):  # a log that went begins again
             history = History(context_tokens=context_tokens or self._settings.context_tokens)
         history.catch_up(self._store, key)
         return history
