@@ -334,6 +334,13 @@ def test_a_deleted_session_is_gone_for_good(bench):
             again()
 
 
+def test_of_a_deleted_session_nothing_stays_in_memory(bench):
+    bench.run(HI)
+    assert bench.key() in bench.runner._histories
+    bench.runner.delete(bench.key())
+    assert bench.key() not in bench.runner._histories
+
+
 def test_a_deletion_stops_the_running_turn_first(bench):
     live = bench.start(LONG)
     bench.runner.delete(live.key)

@@ -43,7 +43,7 @@ def _move(store: SessionStore, runner: Runner, source: SessionKey, target: Sessi
         try:
             copied = _copy(store, source, target, ttl)
             if copied:
-                store.delete(source, original)
+                runner.remove(source, original)
             return copied
         finally:
             store.release(original)

@@ -123,11 +123,15 @@ class Runner:
         self._last_seq(key)
         lease = self.seize(key)
         try:
-            self._store.delete(key, lease)
-            with self._lock:
-                self._histories.pop(key, None)
+            self.remove(key, lease)
         finally:
             self._store.release(lease)
+
+    def remove(self, key: SessionKey, lease: Lease) -> None:
+        """Remove the session from the store and from memory; the lease stays held."""
+        self._store.delete(key, lease)
+        with self._lock:
+            self._histories.pop(key, None)
 
     def seize(self, key: SessionKey) -> Lease:
         """Stop whatever runs in the session and take its lease; SessionBusy after five seconds."""
