@@ -180,6 +180,12 @@ def test_a_renderer_that_errs_fails_its_call_and_not_the_turn(bench, rendered):
     assert of_kind(found, events.TOOL_RESULT)[0]["error"]["code"] == "failed"
 
 
+def test_a_component_that_is_huge_when_rendered_fails_its_call_and_not_the_turn(bench):
+    found = bench.run([["call", "card", {}]], DONE, render=lambda component: Rendered("x" * 20_000_000))
+    assert reason(found) == "finished"
+    assert of_kind(found, events.TOOL_RESULT)[0]["error"]["code"] == "too_large"
+
+
 def test_a_component_that_nobody_knows_is_a_failed_call(bench):
     found = bench.run([["call", "card", {"component": "no-card"}]], DONE)
     assert "no-card" in of_kind(found, events.TOOL_RESULT)[0]["error"]["message"]

@@ -30,6 +30,7 @@ logger = logging.getLogger(__name__)
 
 _PROGRESS_LIMIT = 16 * 1024
 _MOST_PROGRESS = 1000
+_NAME_LIMIT = 256
 _MESSAGE_LIMIT = 4 * 1024
 _ERRORS_LIMIT = 16 * 1024
 
@@ -112,7 +113,9 @@ class Gate:
         try:
             with self._deciding():
                 decided = self._decide(tool, raw_arguments, actor, origin)
-        except Exception as error:
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # a schema's sys.exit() must not end the caller's turn
             return self._failed(tool, error)
         if isinstance(decided, Refused):
             return decided
@@ -164,7 +167,7 @@ class Gate:
     ) -> Outcome:
         limits, abandoned = self._limits[agent], Stop()
         context = ToolContext(
-            actor=actor,
+            actor=_copied(actor),
             agent=agent,
             session_id=site.session_id,
             turn_id=site.turn_id,
@@ -257,14 +260,21 @@ class _Progress:
 
 def _ask(policy: Policy, actor: Actor, tool: Tool, arguments: dict[str, Any] | None) -> str:
     try:
-        verdict = policy.decide(actor, tool.facts, copy.deepcopy(arguments))
-    except Exception:
+        verdict = policy.decide(_copied(actor), tool.facts, copy.deepcopy(arguments))
+    except KeyboardInterrupt:
+        raise
+    except BaseException:
         logger.exception("litro gate: policy %s raised on %s: denied", type(policy).__name__, tool.name)
         return "deny"
     if type(verdict) is not Verdict or verdict.effect not in ("allow", "deny", "abstain"):
         logger.error("litro gate: policy %s gave no Verdict on %s: denied", type(policy).__name__, tool.name)
         return "deny"
     return verdict.effect
+
+
+def _copied(actor: Actor) -> Actor:
+    """Return the actor for foreign code, which cannot change by it who is asked about next."""
+    return replace(actor, data=dict(actor.data))
 
 
 def _drain(values: Generator[Any, Any, Any], context: ToolContext) -> Any:
@@ -282,7 +292,8 @@ def _ran(value: object, limit: int) -> Ran:
         return Ran(output.plain(value, limit=limit))
     data = output.plain(value.data, limit=limit)
     props = output.plain(value.props, limit=limit)
-    return Ran(data, UIResult(value.component, data, props))
+    component = output.plain(value.component, limit=_NAME_LIMIT)
+    return Ran(data, UIResult(component, data, props))
 
 
 def _told(error: AgentError) -> Refused | None:

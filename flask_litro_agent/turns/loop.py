@@ -42,6 +42,7 @@ __all__ = ["Assignment", "Turn"]
 
 logger = logging.getLogger(__name__)
 
+_MOST_HTML = 1024 * 1024  # bytes of JSON
 _ATTEMPTS = 3
 _FIRST_BACKOFF = 0.5
 _LONGEST_BACKOFF = 20.0
@@ -270,13 +271,16 @@ class Turn:
     def _component(self, call: ToolCall, data: Any, component: UIResult) -> Draft:
         try:
             rendered = self.assignment.render(component)
-            strict_json.encode([rendered.html, rendered.hydrate])
+            size = len(strict_json.encode([rendered.html, rendered.hydrate]))
         except ConfigurationError as error:
             return drafts.refusal(call, Refused("failed", str(error)))
         except Exception as error:
             logger.error("litro turn %s: component failed", self.live.turn_id, exc_info=error)
             refused = Refused("failed", f"the component {component.component!r} could not be rendered")
             return drafts.refusal(call, refused)
+        if size > _MOST_HTML:
+            too_large = f"the component {component.component!r} is too large when it is rendered"
+            return drafts.refusal(call, Refused("too_large", too_large))
         payload = {"call_id": call.id, "name": call.name, "html": rendered.html, "data": data}
         if rendered.hydrate is not None:
             payload["hydrate"] = rendered.hydrate
