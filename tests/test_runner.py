@@ -439,6 +439,27 @@ def test_a_turn_that_was_left_behind_writes_nothing_when_it_comes_back(bench, de
     assert "tool-call" not in kinds(bench.events())
 
 
+def test_the_history_of_a_turn_left_behind_is_read_anew_with_the_agents_own_limit(bench, deaf):
+    assert stop_deaf(bench, deaf).wait_closed(SOON)
+    assert bench.key() not in bench.runner._histories
+
+
+class Lost(FileStore):
+    """A store that says a lease is lost, and would still take what its writer writes."""
+
+    def renew(self, lease):
+        return False
+
+
+def test_for_a_turn_left_behind_without_its_lease_nobody_writes_an_end(folder, deaf):
+    """Law 3."""
+    bench = Bench(Lost(folder, fsync="never"), lease_seconds=1.0)
+    live = bench.start(provider=deaf)
+    assert live.wait_closed(SOON)
+    assert live.ended_by == "lease_lost"
+    assert events.TURN_END not in kinds(bench.events())
+
+
 def test_a_call_that_was_under_way_in_a_turn_left_behind_has_a_result(folder):
     """A policy may hold the turn's thread too."""
     free = threading.Event()

@@ -165,9 +165,8 @@ class Runner:
 
     def _leave(self, live: LiveTurn) -> None:
         with self._lock:
-            if (
-                self._live.get(live.key) is live
-            ):  # a turn that was left behind may leave after its successor came
+            # a turn that was left behind may leave after its successor came
+            if self._live.get(live.key) is live:
                 del self._live[live.key]
 
     def _running_turns(self) -> list[LiveTurn]:
@@ -259,21 +258,26 @@ class Runner:
         if not writer.retire():
             return  # it has just come back, and writes
         logger.error("litro turn %s: it did not end (%s) and is left behind", live.turn_id, live.ended_by)
-        history = History(context_tokens=self._settings.context_tokens)
         try:
-            history.catch_up(self._store, live.key)
-            if history.open_turn == live.turn_id:
-                successor = self._writer(history, writer.lease, show=live.show)
-                self._close_open_turn(history, successor, reason=str(live.ended_by))
+            if live.ended_by != "lease_lost":
+                self._end_for(live, writer.lease)
         except StoreError as error:
             logger.warning("litro turn %s: ends without turn-end: %s", live.turn_id, error)
         finally:
-            self._ended(live, writer, history)
+            self._ended(live, writer)
 
-    def _ended(self, live: LiveTurn, writer: SessionWriter, history: History) -> None:
+    def _end_for(self, live: LiveTurn, lease: Lease) -> None:
+        """Write the end of a turn that cannot; its own history is in the hands of its thread."""
+        history = History(context_tokens=self._settings.context_tokens)
+        history.catch_up(self._store, live.key)
+        if history.open_turn == live.turn_id:
+            successor = self._writer(history, lease, show=live.show)
+            self._close_open_turn(history, successor, reason=str(live.ended_by))
+
+    def _ended(self, live: LiveTurn, writer: SessionWriter, history: History | None = None) -> None:
         self._watcher.remove(live)
         self._leave(live)
-        if history.open_turn is None:
+        if history is not None and history.open_turn is None:
             self._keep(live.key, history)
         try:
             writer.release()
