@@ -61,9 +61,9 @@ def test_every_session_moves_byte_for_byte_with_its_private_parts(bench):
 
 def test_of_what_moved_nothing_stays_in_memory_under_the_visitor(bench):
     bench.run(HI, actor=VISITOR, spawn=here)
-    assert visitors() in bench.runner._histories
+    assert visitors() in bench.runner._histories._kept
     give(bench)
-    assert visitors() not in bench.runner._histories
+    assert visitors() not in bench.runner._histories._kept
 
 
 def test_the_conversation_goes_on_where_it_was(bench):

@@ -336,9 +336,9 @@ def test_a_deleted_session_is_gone_for_good(bench):
 
 def test_of_a_deleted_session_nothing_stays_in_memory(bench):
     bench.run(HI)
-    assert bench.key() in bench.runner._histories
+    assert bench.key() in bench.runner._histories._kept
     bench.runner.delete(bench.key())
-    assert bench.key() not in bench.runner._histories
+    assert bench.key() not in bench.runner._histories._kept
 
 
 def test_a_deletion_stops_the_running_turn_first(bench):
@@ -441,7 +441,7 @@ def test_a_turn_that_was_left_behind_writes_nothing_when_it_comes_back(bench, de
 
 def test_the_history_of_a_turn_left_behind_is_read_anew_with_the_agents_own_limit(bench, deaf):
     assert stop_deaf(bench, deaf).wait_closed(SOON)
-    assert bench.key() not in bench.runner._histories
+    assert bench.key() not in bench.runner._histories._kept
 
 
 class Lost(FileStore):
@@ -650,7 +650,7 @@ def test_a_session_whose_log_was_taken_away_begins_again(folder, bench):
 
 def test_the_histories_that_are_kept_have_a_cap(bench, monkeypatch):
     """Law 10."""
-    monkeypatch.setattr("flask_litro_agent.turns.runner._MOST_HISTORIES", 3)
+    monkeypatch.setattr("flask_litro_agent.turns.histories._MOST", 3)
     for number in range(6):
         bench.run(HI, session=f"s{number}", spawn=here)
-    assert [key.session for key in bench.runner._histories] == ["s3", "s4", "s5"]
+    assert [key.session for key in bench.runner._histories._kept] == ["s3", "s4", "s5"]

@@ -10,7 +10,6 @@ import logging
 import secrets
 import threading
 import time
-from collections import OrderedDict
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -19,6 +18,7 @@ from flask_litro_agent.contracts import Lease, SessionKey, SessionStore
 from flask_litro_agent.errors import NotFound, Overloaded, SessionBusy, SessionDeleted, StoreError
 from flask_litro_agent.settings import Settings
 from flask_litro_agent.turns import drafts
+from flask_litro_agent.turns.histories import Histories
 from flask_litro_agent.turns.history import History
 from flask_litro_agent.turns.live import LiveTurn
 from flask_litro_agent.turns.loop import Assignment, Turn
@@ -33,7 +33,6 @@ _NO_SESSION = "there is no such session"
 _LEASE_WAIT = 2.0
 _DELETE_WAIT = 5.0
 _POLL = 0.02
-_MOST_HISTORIES = 256
 _LAST_WORDS = 2.0
 _INTERRUPTED = "no result: the turn was interrupted"
 
@@ -56,7 +55,7 @@ class Runner:
         self._ttl = settings.lease_seconds
         self._lock = threading.Lock()
         self._live: dict[SessionKey, LiveTurn] = {}
-        self._histories: OrderedDict[SessionKey, History] = OrderedDict()
+        self._histories = Histories(store, context_tokens=settings.context_tokens)
         self._watcher = Watcher(store, renew_every=self._ttl / 3, overdue=self._leave_behind)
         self._closing = False
 
@@ -109,7 +108,7 @@ class Runner:
         if lease is None:
             return
         try:
-            self._close_dead_turn(self._history(key), lease)
+            self._close_dead_turn(self._histories.take(key), lease)
         except StoreError as error:
             logger.warning("litro: an interrupted turn could not be closed: %s", error)
         finally:
@@ -130,8 +129,7 @@ class Runner:
     def remove(self, key: SessionKey, lease: Lease) -> None:
         """Remove the session from the store and from memory; the lease stays held."""
         self._store.delete(key, lease)
-        with self._lock:
-            self._histories.pop(key, None)
+        self._histories.forget(key)
 
     def seize(self, key: SessionKey) -> Lease:
         """Stop whatever runs in the session and take its lease; SessionBusy after five seconds."""
@@ -187,7 +185,7 @@ class Runner:
             raise
 
     def _first_events(self, live: LiveTurn, text: str, assignment: Assignment, lease: Lease) -> Turn:
-        history = self._history(live.key, context_tokens=assignment.limits.context_tokens)
+        history = self._histories.take(live.key, context_tokens=assignment.limits.context_tokens)
         self._close_dead_turn(history, lease)
         writer = self._writer(history, lease, show=live.show)
         actor = {"id": assignment.actor.id, "name": assignment.actor.name}
@@ -278,7 +276,7 @@ class Runner:
         self._watcher.remove(live)
         self._leave(live)
         if history is not None and history.open_turn is None:
-            self._keep(live.key, history)
+            self._histories.keep(live.key, history)
         try:
             writer.release()
         except Exception as error:  # whatever the store raises, the readers must learn the end
@@ -304,21 +302,6 @@ class Runner:
         until = time.monotonic() + seconds
         for live in self._running_turns():
             live.wait_closed(max(0.0, until - time.monotonic()))
-
-    def _history(self, key: SessionKey, *, context_tokens: int | None = None) -> History:
-        """Return the session's history, caught up with the log. Only the lease's holder may ask."""
-        with self._lock:
-            history = self._histories.pop(key, None)
-        if history is None or history.seq > self._store.last_seq(key):  # a log that went begins again
-            history = History(context_tokens=context_tokens or self._settings.context_tokens)
-        history.catch_up(self._store, key)
-        return history
-
-    def _keep(self, key: SessionKey, history: History) -> None:
-        with self._lock:
-            self._histories[key] = history
-            while len(self._histories) > _MOST_HISTORIES:
-                self._histories.popitem(last=False)
 
 
 def _in_thread(work: Callable[[], None]) -> None:
