@@ -267,6 +267,15 @@ def test_a_second_look_writes_nothing(folder, bench):
     assert bench.log() == log
 
 
+def test_a_look_at_a_session_whose_turn_has_ended_takes_no_lease(bench):
+    """A lease counts its acquisitions, so one more would show."""
+    bench.run(HI)
+    bench.runner.standing(bench.key())
+    with_lease = bench.store.acquire(bench.key(), 15)
+    bench.store.release(with_lease)
+    assert with_lease.epoch == 2
+
+
 def test_nothing_is_written_while_the_turns_process_lives(folder, bench):
     """Law 3: also while it sleeps (SIGSTOP), because the kernel holds its lock."""
     with Child(folder, [LONG]) as child:
