@@ -211,4 +211,4 @@ def _sent_back(block: _Block) -> dict[str, Any] | None:
 
 
 def _mapping(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}
+    return value if isinstance(value, dict) else {}

@@ -11,6 +11,7 @@ from typing import Any
 
 from flask_litro_agent import strict_json
 from flask_litro_agent.errors import InvalidJSON, LitroError
+from flask_litro_agent.providers.deltas import cleaned
 
 __all__ = ["DONE", "Broken", "payloads"]
 
@@ -69,6 +70,7 @@ def _skip(text: str, position: int) -> int:
 def _object(text: str, position: int) -> tuple[dict[str, Any], int]:
     try:
         value, end = _TOLERANT.raw_decode(text, position)
-    except (ValueError, RecursionError):
+        strict_json.decode(strict_json.encode(cleaned(value)))  # the log must be able to hold what it says
+    except (InvalidJSON, ValueError, RecursionError):
         raise Broken("a payload is not JSON") from None
     return value, end

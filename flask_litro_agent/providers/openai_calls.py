@@ -54,7 +54,7 @@ class Calls:
     def take(self, entry: Mapping[str, Any], *, choice: object, is_first: bool = True) -> None:
         """Take one entry of ``delta.tool_calls``; ``is_first`` says that it is the first of its delta."""
         function = entry.get("function")
-        function = function if isinstance(function, Mapping) else entry
+        function = function if isinstance(function, dict) else entry
         id, name, index = _word(entry.get("id")), _word(function.get("name")), _index(entry, choice)
         fragment = function.get("arguments")
         is_sibling = not is_first and bool(name) and not id and index is None

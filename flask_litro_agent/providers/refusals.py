@@ -112,7 +112,7 @@ def complaint(payload: Any) -> Any | None:
         return payload
     if isinstance(said := payload.get("base_resp"), dict) and _is_coded(said):
         return payload
-    if any(payload.get(name) for name in ("choices", "content", "usage", "delta")):
+    if payload.get("choices") or payload.get("content") or payload.get("usage") or payload.get("delta"):
         return None
     if any(payload.get(name) for name in ("detail", "errors", "fault")):
         return payload
