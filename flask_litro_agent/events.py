@@ -21,6 +21,7 @@ __all__ = [
     "DURABLE",
     "ERROR",
     "ERROR_CODES",
+    "FRAME",
     "HISTORY",
     "KINDS",
     "MESSAGE",
@@ -105,7 +106,9 @@ ERROR_CODES = (
 
 _encode_text = json.JSONEncoder(ensure_ascii=False).encode
 _encode_value = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
-_FRAME = re.compile(rb'\{"seq":([1-9][0-9]{0,17}),"ts":[0-9]{1,17},"kind":"([a-z-]{1,32})","payload":\{')
+#: How every line begins, as a pattern: seq and kind are its groups.
+FRAME = rb'\{"seq":([1-9][0-9]{0,17}),"ts":[0-9]{1,17},"kind":"([a-z-]{1,32})","payload":\{'
+_BEGINNING = re.compile(FRAME)
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +148,7 @@ def decode(line: bytes) -> Event:
 
 def frame(line: bytes) -> tuple[int, str] | None:
     """Return (seq, kind) of a line by its fixed frame, without decoding it; None when it has none."""
-    match = _FRAME.match(line)
+    match = _BEGINNING.match(line)
     return (int(match[1]), match[2].decode()) if match else None
 
 
