@@ -18,7 +18,7 @@ import pytest
 
 from flask_litro_agent import events
 from flask_litro_agent.contracts import Entry, SessionKey, SessionStore
-from flask_litro_agent.errors import ConfigurationError, LeaseLost, StoreError
+from flask_litro_agent.errors import ConfigurationError, LeaseLost, SessionDeleted, StoreError
 from flask_litro_agent.sessions import plugin
 from flask_litro_agent.sessions.disk import Disk
 from flask_litro_agent.sessions.file import FileStore
@@ -573,3 +573,20 @@ def test_the_store_is_registered_as_file_in_the_instance_folder(tmp_path):
     assert factory().root == str(tmp_path / "instance" / "litro" / "sessions")
     assert factory(path=str(tmp_path / "mine")).root == str(tmp_path / "mine")
     assert factory(path="logs").root == str(tmp_path / "instance" / "logs")
+
+
+def test_a_session_that_is_deleted_while_its_lease_is_asked_for_is_not_leased(store, monkeypatch):
+    make_owner = store._folder.make_owner
+
+    def late(owner):
+        other = FileStore(store.root)
+        lease = other.acquire(KEY, 15)
+        other.append(KEY, make_entries(1), lease)
+        other.delete(KEY, lease)
+        other.release(lease)
+        make_owner(owner)
+
+    monkeypatch.setattr(store._folder, "make_owner", late)
+    with pytest.raises(SessionDeleted):
+        store.acquire(KEY, 15)
+    assert not store.is_leased(KEY)
