@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from flask_litro_agent.contracts import ToolSpec
+from flask_litro_agent.providers.identifiers import Names
 from flask_litro_agent.providers.openai_calls import Calls
-from flask_litro_agent.providers.transcript import Names
 
 TOOLS = ("get", "get_weather", "track_order")
 ARGUMENTS = st.dictionaries(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,7 +10,7 @@ from flask_litro_agent import strict_json
 from flask_litro_agent.contracts import ChatRequest, ProviderError, ProviderEvent, Stop
 from flask_litro_agent.providers import anthropic_request, wire
 from flask_litro_agent.providers.anthropic_answer import AnthropicAnswer
-from flask_litro_agent.providers.transcript import Names
+from flask_litro_agent.providers.identifiers import Names
 
 __all__ = ["ANTHROPIC_URL", "Anthropic", "anthropic"]
 
@@ -63,7 +62,7 @@ class Anthropic:
 
     def stream(self, request: ChatRequest, stop: Stop) -> Iterator[ProviderEvent]:
         """Ask, and yield the events of the answer as they arrive."""
-        key = (os.environ.get("ANTHROPIC_API_KEY", "") if self.api_key is None else self.api_key).strip()
+        key = wire.key(self.api_key, "ANTHROPIC_API_KEY")
         if fault := self._fault(key):
             yield ProviderError("configuration", fault)
             return

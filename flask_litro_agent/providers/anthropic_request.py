@@ -10,17 +10,11 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from flask_litro_agent import strict_json
 from flask_litro_agent.contracts import ChatRequest, Image, Reasoning, Text, ToolCall, ToolResult, ToolSpec
-from flask_litro_agent.providers.deltas import cleaned
-from flask_litro_agent.providers.transcript import (
-    AssistantTurn,
-    Names,
-    UserTurn,
-    distinct,
-    object_schema,
-    turns,
-)
+from flask_litro_agent.providers.characters import cleaned, written
+from flask_litro_agent.providers.identifiers import Names
+from flask_litro_agent.providers.toolset import declared, object_schema
+from flask_litro_agent.providers.transcript import AssistantTurn, UserTurn, parts_of, turns
 from flask_litro_agent.schemas import anthropic_strict
 
 __all__ = ["body", "state_marks"]
@@ -62,8 +56,8 @@ def body(
     }
     if request.system.strip():
         made["system"] = request.system
-    if tools := _tools(request.tools, names, strict=strict_tools):
-        made["tools"] = tools
+    if request.tools:
+        made["tools"] = _tools(declared(request.tools), names, strict=strict_tools)
     else:
         made |= _gone(repaired, names)
     made |= _thinking(made["max_tokens"], thinking_budget, messages)
@@ -85,18 +79,16 @@ def _thinking(max_tokens: int, budget: int | None, messages: list[Block]) -> dic
     return {"thinking": thinking, "max_tokens": max_tokens if max_tokens > budget else max_tokens + budget}
 
 
-def _tools(tools: tuple[ToolSpec, ...], names: Names, *, strict: bool) -> list[dict[str, Any]]:
-    declared = distinct(tools)
-    schemas = [object_schema(tool.parameters) for tool in declared]
-    forms = anthropic_strict(schemas) if strict else [None] * len(schemas)
+def _tools(tools: list[ToolSpec], names: Names, *, strict: bool) -> list[Block]:
+    forms = anthropic_strict(tool.parameters for tool in tools) if strict else [None] * len(tools)
     return [
         {
             "name": names.sent(tool.name),
             "description": tool.description,
-            "input_schema": form or schema,
+            "input_schema": form or tool.parameters,
             **({"strict": True} if form else {}),
         }
-        for tool, schema, form in zip(declared, schemas, forms, strict=True)
+        for tool, form in zip(tools, forms, strict=True)
     ]
 
 
@@ -127,17 +119,20 @@ def _user(turn: UserTurn) -> list[Block]:
 
 def _result(result: ToolResult) -> Block:
     block: Block = {"type": "tool_result", "tool_use_id": result.call_id}
-    output = result.output
-    is_parts = isinstance(output, (list, tuple)) and all(isinstance(part, (Text, Image)) for part in output)
-    if is_parts:
-        content: Any = [_part(part) for part in output if isinstance(part, Image) or part.text.strip()]
-    else:
-        content = output if isinstance(output, str) else strict_json.encode(cleaned(output)).decode()
-    if content and (not isinstance(content, str) or content.strip()):
+    if content := _output(result.output):
         block["content"] = content
     if result.error:
         block["is_error"] = True
     return block
+
+
+def _output(output: Any) -> str | list[Block]:
+    """Return the content of a result, empty when it says nothing: blank texts are refused."""
+    parts = parts_of(output)
+    if parts is not None:
+        return [_part(part) for part in parts if isinstance(part, Image) or part.text.strip()]
+    text = output if isinstance(output, str) else written(output)
+    return text if text.strip() else ""
 
 
 def _part(part: Text | Image) -> Block:

@@ -11,7 +11,7 @@ from typing import Any
 
 from flask_litro_agent import strict_json
 from flask_litro_agent.errors import InvalidJSON, LitroError
-from flask_litro_agent.providers.deltas import cleaned
+from flask_litro_agent.providers.characters import cleaned
 
 __all__ = ["DONE", "Broken", "payloads"]
 

@@ -16,12 +16,12 @@ from flask_litro_agent.contracts import (
     ProviderEvent,
     ReasoningDelta,
 )
-from flask_litro_agent.providers.deltas import Characters, cleaned
+from flask_litro_agent.providers.characters import Characters, cleaned
 from flask_litro_agent.providers.frames import DONE
+from flask_litro_agent.providers.identifiers import Names
 from flask_litro_agent.providers.openai_calls import Calls
 from flask_litro_agent.providers.thinking_tag import ThinkingTag
 from flask_litro_agent.providers.tokens import Tokens
-from flask_litro_agent.providers.transcript import Names
 
 __all__ = ["OpenAIAnswer"]
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from flask_litro_agent.contracts import ToolCallEvent
 from flask_litro_agent.providers.arguments import Arguments
-from flask_litro_agent.providers.transcript import Names
+from flask_litro_agent.providers.identifiers import Names
 
 __all__ = ["Calls"]
 
@@ -92,32 +92,21 @@ class Calls:
     def _find(self, id: str, name: str, index: object, fragment: Any) -> _Call | None:
         """Return the call that an entry continues, or None when it opens one."""
         at_index = self._by_index.get(index) if index is not None else None
-        if id:
-            return self._by_its_id(id, name, index, at_index, fragment)
-        if at_index is not None:
-            return None if name and self._is_another(at_index, id, name, fragment) else at_index
-        last = self._calls[-1] if self._calls else None
-        if last is None or not name:
-            return last
-        if index is None and not self._is_another(last, id, name, fragment):
-            return last
-        return None
+        call = self._with_id(id, name, index, at_index) if id else at_index or self._last(name, index)
+        return None if call and name and self._is_another(call, id, name, fragment) else call
 
-    def _by_its_id(
-        self, id: str, name: str, index: object, at_index: _Call | None, fragment: Any
-    ) -> _Call | None:
+    def _with_id(self, id: str, name: str, index: object, at_index: _Call | None) -> _Call | None:
         known = self._by_id.get(id)
-        if known is None:
-            if at_index is None:
-                return None
-            if not at_index.id:
-                return None if name and self._is_another(at_index, id, name, fragment) else at_index
-            return at_index if not name and not at_index.arguments.is_complete else None
+        if known is None:  # a new call, unless the id came late or changes in every delta
+            is_open = at_index and (not at_index.id or not (name or at_index.arguments.is_complete))
+            return at_index if is_open else None
         if at_index is not None and at_index.id == id:
-            known = at_index
-        elif index is not None and name and at_index is None:
-            return None
-        return None if name and self._is_another(known, id, name, fragment) else known
+            return at_index
+        return None if name and index is not None and at_index is None else known
+
+    def _last(self, name: str, index: object) -> _Call | None:
+        """Return the call that was opened last, unless a name under a new index opens one."""
+        return None if (name and index is not None) or not self._calls else self._calls[-1]
 
     def _is_another(self, call: _Call, id: str, name: str, fragment: Any) -> bool:
         """Whether an entry with a name is a call of its own, although its id or index is this call's."""
