@@ -23,20 +23,11 @@ from flask_litro_agent.providers.arguments import Arguments
 from flask_litro_agent.providers.characters import Characters, cleaned
 from flask_litro_agent.providers.frames import DONE
 from flask_litro_agent.providers.identifiers import Names
+from flask_litro_agent.providers.reasons import finish_reason
 from flask_litro_agent.providers.tokens import Tokens
 
 __all__ = ["AnthropicAnswer"]
 
-_REASON = {
-    "end_turn": "stop",
-    "stop": "stop",
-    "stop_sequence": "stop",
-    "tool_use": "tool_calls",
-    "max_tokens": "length",
-    "model_context_window_exceeded": "length",
-    "refusal": "content_filter",
-    "pause_turn": "pause",
-}
 _KNOWN_DELTAS = frozenset({"text", "thinking", "signature", "partial_json", "citation"})
 #: Seconds of silence, pings apart, that end an answer after its stop reason.
 _AFTER_STOP_REASON = 1.0
@@ -105,7 +96,7 @@ class AnthropicAnswer:
     def finish(self) -> Iterator[ProviderEvent]:
         """Yield the held-back text, the usage, the calls, the state and Done."""
         yield from self.flush()
-        reason = _REASON.get(self._stop_reason, "other") if self._stop_reason else "stop"
+        reason = finish_reason(self._stop_reason)
         calls = list(self._calls(is_cut=reason == "length"))
         yield from calls
         if blocks := self._kept():

@@ -48,19 +48,15 @@ def body(
         request, state_of=state_marks(model), legal_id=_IDS, speaks=lambda turn: _assistant(turn, names)
     )
     messages = list(_messages(repaired, names))
-    made: dict[str, Any] = {
-        "model": model,
-        "max_tokens": request.options.max_tokens or max_tokens,
-        "messages": messages,
-        "stream": True,
-    }
+    limit = request.options.max_tokens or max_tokens
+    made: Block = {"model": model, "max_tokens": limit, "messages": messages, "stream": True}
     if request.system.strip():
         made["system"] = request.system
     if request.tools:
         made["tools"] = _tools(declared(request.tools), names, strict=strict_tools)
     else:
         made |= _gone(repaired, names)
-    made |= _thinking(made["max_tokens"], thinking_budget, messages)
+    made |= _thinking(limit, thinking_budget, messages)
     if request.options.temperature is not None and "thinking" not in made:
         made["temperature"] = request.options.temperature
     cleaned_body: dict[str, Any] = cleaned(made | dict(extra or {}))

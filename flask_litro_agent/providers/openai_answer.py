@@ -20,6 +20,7 @@ from flask_litro_agent.providers.characters import Characters, cleaned
 from flask_litro_agent.providers.frames import DONE
 from flask_litro_agent.providers.identifiers import Names
 from flask_litro_agent.providers.openai_calls import Calls
+from flask_litro_agent.providers.reasons import finish_reason
 from flask_litro_agent.providers.thinking_tag import ThinkingTag
 from flask_litro_agent.providers.tokens import Tokens
 
@@ -27,20 +28,6 @@ __all__ = ["OpenAIAnswer"]
 
 _REASONING = ("reasoning_content", "reasoning", "reasoning_text", "thinking")
 _REASONED = frozenset({*_REASONING, "reasoning_details"})
-_REASONS = {
-    "stop": ("stop", "end_turn", "stop_sequence", "eos", "eos_token", "complete", "completed", "end"),
-    "length": ("length", "max_tokens", "max_output_tokens", "model_length", "model_context_window_exceeded"),
-    "tool_calls": ("tool_calls", "tool_use", "function_call", "tool_call"),
-    "content_filter": (
-        "content_filter",
-        "safety",
-        "refusal",
-        "sensitive",
-        "recitation",
-        "prohibited_content",
-    ),
-}
-_REASON = {word: reason for reason, words in _REASONS.items() for word in words}
 _ABORTED = frozenset(
     {"abort", "aborted", "cancelled", "canceled", "error", "network_error", "insufficient_system_resource"}
 )
@@ -183,7 +170,7 @@ class OpenAIAnswer:
             yield delta
 
     def _reason(self) -> str:
-        reason = _REASON.get(self._finish, "other") if self._finish else "stop"
+        reason = finish_reason(self._finish)
         if reason == "length":
             return reason
         if self._calls:
