@@ -69,8 +69,8 @@ KINDS = frozenset(
         TURN_END,
     }
 )
-#: What the model's history is made of: a projection reads these and nothing else.
-HISTORY = frozenset({TURN_START, MESSAGE, TOOL_CALL, TOOL_RESULT, UI, TURN_END})
+#: What a history is made of: the projection reads these and nothing else.
+HISTORY = frozenset({TURN_START, MESSAGE, TOOL_CALL, TOOL_RESULT, UI, USAGE, TURN_END})
 #: What a store makes durable (fsync) before it answers, under ``LITRO_FSYNC = turn``.
 DURABLE = frozenset({MESSAGE, TOOL_CALL, TOOL_RESULT, UI, TURN_END})
 

@@ -290,6 +290,16 @@ def test_nothing_is_written_while_the_turns_process_lives(folder, bench):
         os.kill(child.process.pid, signal.SIGCONT)
 
 
+def test_the_end_of_a_dead_turn_says_what_it_had_used(folder, bench):
+    rounds = [[["call", "echo", {"value": 1}], ["usage", 3, 4]], [["call", "forever", {}], ["usage", 10, 20]]]
+    with Child(folder, rounds) as child:
+        until(lambda: kinds(bench.events()).count(events.USAGE) == 2)
+        child.kill()
+    bench.runner.standing(bench.key())
+    (end,) = of_kind(bench.events(), events.TURN_END)
+    assert end["usage"] == {"input_tokens": 13, "output_tokens": 24}
+
+
 def test_a_start_on_a_dead_turn_closes_it_and_runs(folder, bench):
     child = _killed_in_a_tool(folder)
     bench.run(HI)

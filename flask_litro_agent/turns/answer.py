@@ -86,12 +86,12 @@ class Answer:
             return None
         payload = {
             "round": number,
-            "input_tokens": self.usage.input_tokens or 0,
-            "output_tokens": self.usage.output_tokens or 0,
+            "input_tokens": int(self.usage.input_tokens or 0),
+            "output_tokens": int(self.usage.output_tokens or 0),
             "model": (self.usage.model or model)[:_NAME_LIMIT],
         }
         if self.usage.cached_tokens is not None:
-            payload["cached_tokens"] = self.usage.cached_tokens
+            payload["cached_tokens"] = int(self.usage.cached_tokens)
         return Draft(events.USAGE, payload)
 
 

@@ -31,7 +31,6 @@ def unanswered(history: History, message: str) -> list[Draft]:
     return [refusal(call, Refused("failed", message)) for call in history.open_calls]
 
 
-def turn_end(turn_id: str | None, reason: str, *, input_tokens: int = 0, output_tokens: int = 0) -> Draft:
-    """Return the last event of a turn, with one of ``events.TURN_END_REASONS``."""
-    usage = {"input_tokens": input_tokens, "output_tokens": output_tokens}
-    return Draft(events.TURN_END, {"turn_id": turn_id, "reason": reason, "usage": usage})
+def turn_end(history: History, reason: str) -> Draft:
+    """Return the last event of the open turn, with one of ``events.TURN_END_REASONS``."""
+    return Draft(events.TURN_END, {"turn_id": history.open_turn, "reason": reason, "usage": history.usage})

@@ -54,6 +54,8 @@ class _Turn:
     turn_id: str
     asked: list[str] = field(default_factory=list)
     rounds: list[_Round] = field(default_factory=list)
+    input_tokens: int = 0
+    output_tokens: int = 0
     size: int = 0
     finished: tuple[Message, ...] | None = None
 
@@ -65,7 +67,7 @@ class _Turn:
 
 
 class History:
-    """What the model is told of one session, and where the log stands. Changed only by the lease's holder."""
+    """What the model is told of one session, and where its log stands. Changed only by the lease's holder."""
 
     def __init__(self, *, context_tokens: int) -> None:
         self.seq = 0
@@ -109,6 +111,12 @@ class History:
         rounds = self._open.rounds if self._open else []
         return tuple(call for each in rounds for call in each.calls if call.id not in each.results)
 
+    @property
+    def usage(self) -> Mapping[str, int]:
+        """The tokens of the open turn so far, as a ``turn-end`` says them."""
+        turn = self._open or _Turn("")
+        return {"input_tokens": turn.input_tokens, "output_tokens": turn.output_tokens}
+
     def _note(self, kind: str, payload: Mapping[str, Any], private: Mapping[str, Any], size: int) -> None:
         if kind == events.TURN_START:
             self._begin(str(payload["turn_id"]))
@@ -126,6 +134,9 @@ class History:
                 _round_for_call(turn).calls.append(_call(payload, private))
             case ((events.TOOL_RESULT | events.UI), {"call_id": str(call_id)}):
                 _round_of(turn, call_id).results[call_id] = _result(payload, private)
+            case events.USAGE, {"input_tokens": int(taken), "output_tokens": int(given)}:
+                turn.input_tokens += taken
+                turn.output_tokens += given
             case events.TURN_END, _:
                 self._end(turn)
         self._drop_oldest()

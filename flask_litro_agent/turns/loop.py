@@ -82,8 +82,6 @@ class Turn:
     history: History
     _calls: int = 0
     _same: Counter[tuple[str, str]] = field(default_factory=Counter)
-    _input_tokens: int = 0
-    _output_tokens: int = 0
 
     def run(self) -> None:
         """Run to the end; what goes wrong is said in the log, never raised."""
@@ -189,8 +187,6 @@ class Turn:
         usage = answer.usage_draft(number, self.assignment.provider.model)
         if usage is not None:
             said.append(usage)
-            self._input_tokens += usage.payload["input_tokens"]
-            self._output_tokens += usage.payload["output_tokens"]
         if said:
             self._write(*said)
         return calls
@@ -306,15 +302,7 @@ class Turn:
 
     def _end(self, reason: str) -> None:
         ended_by = self.live.ended_by if reason in ("finished", "failed") else None
-        self._write(self._turn_end(ended_by or reason))
-
-    def _turn_end(self, reason: str) -> Draft:
-        return drafts.turn_end(
-            self.live.turn_id,
-            reason,
-            input_tokens=self._input_tokens,
-            output_tokens=self._output_tokens,
-        )
+        self._write(drafts.turn_end(self.history, ended_by or reason))
 
     def _end_after_failed_write(self) -> None:
         """Say in the log that the turn failed, when the log can be written again; else the next reader says it."""
@@ -326,7 +314,7 @@ class Turn:
             self._write(
                 *drafts.unanswered(self.history, _LOG_FAILED),
                 drafts.error("internal", _LOG_FAILED),
-                self._turn_end("failed"),
+                drafts.turn_end(self.history, "failed"),
             )
         except StoreError as error:
             logger.error("litro turn %s: ends without turn-end: %s", self.live.turn_id, error)

@@ -294,7 +294,7 @@ class Runner:
     def _close_open_turn(
         self, history: History, writer: SessionWriter, *, reason: str = "interrupted"
     ) -> None:
-        end = drafts.turn_end(history.open_turn, reason)
+        end = drafts.turn_end(history, reason)
         for entry in writer.write(*drafts.unanswered(history, _INTERRUPTED), end):
             history.feed(entry)
 
