@@ -54,10 +54,17 @@ class _Turn:
     turn_id: str
     asked: list[str] = field(default_factory=list)
     rounds: list[_Round] = field(default_factory=list)
+    asked_in: dict[str, _Round] = field(default_factory=dict)
     input_tokens: int = 0
     output_tokens: int = 0
     size: int = 0
     finished: tuple[Message, ...] | None = None
+
+    def take_call(self, call: ToolCall) -> None:
+        if not self.rounds or self.rounds[-1].results:
+            self.rounds.append(_Round())
+        self.rounds[-1].calls.append(call)
+        self.asked_in[call.id] = self.rounds[-1]
 
     def messages(self) -> tuple[Message, ...]:
         if self.finished is not None:
@@ -131,9 +138,10 @@ class History:
             case events.MESSAGE, {"text": str(text)}:
                 turn.rounds.append(_Round(text, private.get("state")))
             case events.TOOL_CALL, _:
-                _round_for_call(turn).calls.append(_call(payload, private))
-            case ((events.TOOL_RESULT | events.UI), {"call_id": str(call_id)}):
-                _round_of(turn, call_id).results[call_id] = _result(payload, private)
+                turn.take_call(_call(payload, private))
+            case ((events.TOOL_RESULT | events.UI), {"call_id": str(call_id)}) if call_id in turn.asked_in:
+                # a result without its call would tell the model nothing
+                turn.asked_in[call_id].results[call_id] = _result(payload, private)
             case events.USAGE, {"input_tokens": int(taken), "output_tokens": int(given)}:
                 turn.input_tokens += taken
                 turn.output_tokens += given
@@ -149,25 +157,12 @@ class History:
 
     def _end(self, turn: _Turn) -> None:
         turn.finished = turn.messages()
-        turn.rounds = []
+        turn.rounds, turn.asked_in = [], {}
         self._open = None
 
     def _drop_oldest(self) -> None:
         while self._size > self._budget and len(self._turns) > 1:
             self._size -= self._turns.popleft().size
-
-
-def _round_for_call(turn: _Turn) -> _Round:
-    if not turn.rounds or turn.rounds[-1].results:
-        turn.rounds.append(_Round())
-    return turn.rounds[-1]
-
-
-def _round_of(turn: _Turn, call_id: str) -> _Round:
-    for each in reversed(turn.rounds):
-        if any(call.id == call_id for call in each.calls):
-            return each
-    return _Round()  # a result without its call tells the model nothing
 
 
 def _call(payload: Mapping[str, Any], private: Mapping[str, Any]) -> ToolCall:
