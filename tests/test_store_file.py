@@ -590,3 +590,12 @@ def test_a_session_that_is_deleted_while_its_lease_is_asked_for_is_not_leased(st
     with pytest.raises(SessionDeleted):
         store.acquire(KEY, 15)
     assert not store.is_leased(KEY)
+
+
+def test_a_lease_whose_lock_is_gone_deletes_nothing(store):
+    lease = store.acquire(KEY, 15)
+    store.append(KEY, make_entries(1), lease)
+    os.unlink(lock_path(store))
+    with pytest.raises(LeaseLost):
+        store.delete(KEY, lease)
+    assert store.last_seq(KEY) == 1

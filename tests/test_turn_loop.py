@@ -797,3 +797,42 @@ def test_only_whole_lines_and_blank_ones_are_sent(bench):
     tail = bench.tail(live.key, after=live.first_seq - 1, turn_from=live.first_seq)
     with contextlib.closing(tail.chunks()) as chunks:
         assert all(chunk == HEARTBEAT or chunk.endswith(b"}\n") for chunk in chunks)
+
+
+def test_the_state_of_an_answer_that_broke_off_is_not_sent_back(tmp_path):
+    """Half a signed thought is refused by who signed it."""
+    state = AssistantState({"signature": "half"})
+    bench = bench_with(
+        tmp_path,
+        [TextDelta("x"), state, ProviderError("server", "broke")],
+        [TextDelta("x"), state, Done()],
+        [Done()],
+    )
+    for _ in range(3):
+        bench.run()
+    said = [message for message in bench.puppet.requests[-1].messages if message.role == "assistant"]
+    assert [message.state for message in said] == [None, {"signature": "half"}]
+
+
+def test_the_calls_of_an_answer_that_came_with_the_stop_are_not_made(tmp_path):
+    def done_too_late(stop):
+        bench.runner.live(bench.key()).end("stopped")
+        return Done()
+
+    bench = bench_with(tmp_path, [ToolCallEvent("up_1", "echo", {"value": 1}), done_too_late])
+    found = bench.run()
+    assert reason(found) == "stopped"
+    assert events.TOOL_CALL not in kinds(found)
+
+
+def test_a_turn_end_that_stands_although_its_append_failed_is_not_written_again(tmp_path):
+    class SaysNo(FileStore):
+        """Stores a turn-end and says that it could not."""
+
+        def append(self, key, entries, lease):
+            super().append(key, entries, lease)
+            if entries[-1].kind == events.TURN_END:
+                raise StoreError("no answer")
+
+    bench = Bench(SaysNo(tmp_path / "sessions", fsync="never"))
+    assert kinds(bench.run(DONE)).count(events.TURN_END) == 1
