@@ -198,7 +198,7 @@ def test_a_reload_replays_the_conversation(wire: FakeWire, chat: BrowserPage) ->
     finish(chat)
     before = chat.locator("#chat-log").inner_text()
     chat.reload()
-    finish(chat)
+    expect(chat.locator(".usage")).to_contain_text("2 rounds")  # the replay is at its end
     assert chat.locator("#chat-log").inner_text() == before
     assert len([seen for seen in wire.requests if seen.method == "POST"]) == 1
 

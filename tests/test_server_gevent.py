@@ -158,7 +158,7 @@ def test_a_model_that_never_waits_stops_nobody_else(tmp_path):
     with serve("gevent", tmp_path, LITRO_FSYNC="never") as server:
         server.post("hurries", [["say", "a " * 30_000]]).leave()
         times = time_home_until(server, lambda: stored(tmp_path, "hurries")[-1]["kind"] == "turn-end")
-        assert len(times) > 10
+        assert len(times) > 4
         assert max(times) < 500  # the turn takes more than a second
 
 
