@@ -150,8 +150,6 @@ class History:
         self._drop_oldest()
 
     def _begin(self, turn_id: str) -> None:
-        if self._open is not None:
-            self._end(self._open)
         self._open = _Turn(turn_id)
         self._turns.append(self._open)
 
