@@ -149,9 +149,10 @@ def _level(report: Report) -> int:
 
 
 def _drain_at_exit(runner: Runner) -> None:
-    drain = weakref.WeakMethod(runner.drain)
-    atexit.register(lambda: (drain() or _nothing)())
+    reference = weakref.ref(runner)
 
+    def drain() -> None:
+        if (living := reference()) is not None:
+            living.drain()
 
-def _nothing() -> None:
-    """The runner is gone, and with it its turns."""
+    atexit.register(drain)
