@@ -41,7 +41,7 @@ class Answer:
     usage: Usage | None = None
     end: Done | ProviderError | None = None
     started: bool = False
-    _size: int = 0
+    _size: int = field(default=0, init=False)
 
     def take(self, event: ProviderEvent) -> Draft | None:
         """Keep the event; return what of it is shown now. An answer that grows too large ends here, as an error."""

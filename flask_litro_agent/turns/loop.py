@@ -80,8 +80,8 @@ class Turn:
     live: LiveTurn
     writer: SessionWriter
     history: History
-    _calls: int = 0
-    _same: Counter[tuple[str, str]] = field(default_factory=Counter)
+    _calls: int = field(default=0, init=False)
+    _same: Counter[tuple[str, str]] = field(default_factory=Counter, init=False)
 
     def run(self) -> None:
         """Run to the end; what goes wrong is said in the log, never raised."""
