@@ -599,3 +599,15 @@ def test_a_lease_whose_lock_is_gone_deletes_nothing(store):
     with pytest.raises(LeaseLost):
         store.delete(KEY, lease)
     assert store.last_seq(KEY) == 1
+
+
+def test_a_log_that_was_replaced_by_its_copy_is_not_written_to_beside_it(store):
+    """Law 1: what went into the file that was there before, no reader would get."""
+    lease = store.acquire(KEY, 15)
+    store.append(KEY, make_entries(1), lease)
+    copy = log_path(store).with_suffix(".copy")
+    copy.write_bytes(log_path(store).read_bytes())
+    copy.replace(log_path(store))
+    with pytest.raises(StoreError, match="gone from its place"):
+        store.append(KEY, [make_entry(2)], lease)
+    assert store.last_seq(KEY) == 1
