@@ -116,8 +116,7 @@ def sign_in() -> str | Response | tuple[str, int]:
         return render_template("sign_in.html", form=form, demo=seed.ACCOUNTS, password=seed.PASSWORD), 401
     visitor = litro.visitor_id()
     accounts.start(account)
-    if visitor:
-        litro.hand_over(visitor, actor_of(account))
+    litro.hand_over(visitor, actor_of(account))
     flash(f"Welcome, {account.name}.")
     return redirect(_inside(request.args.get("next", "")) or url_for("shop.home"))
 

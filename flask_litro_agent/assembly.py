@@ -23,7 +23,7 @@ from flask_litro_agent.core.gate import Gate
 from flask_litro_agent.core.write_rules import write_tool_faults, writes
 from flask_litro_agent.errors import ConfigurationError
 from flask_litro_agent.identity import Identity
-from flask_litro_agent.installation import Installation
+from flask_litro_agent.installation import Installation, tool_spec
 from flask_litro_agent.plugins import draft_plugins
 from flask_litro_agent.registry import Registry
 from flask_litro_agent.settings import Limits, Settings, draft_settings
@@ -78,6 +78,8 @@ def assemble(
     policies = list(_policies(settings, registry, faults))
     limits = {agent.name: settings.limits.replace(agent.agent.limits) for agent in agents}
     books = _books(app, settings, identity, engine, agents, faults)
+    with app.app_context():  # as in the request that starts a turn
+        _check_schemas(agents, faults)
     with faults.collecting():
         renderer = registry.renderer(settings.renderer) if settings.renderer else None
     with faults.collecting():
@@ -98,13 +100,11 @@ def assemble(
         books=books,
         report=report.compose(
             settings=settings,
-            agents=agents,
+            loaded=loaded,
             providers=providers,
-            folder=str(loaded.folder),
             store=settings.session_store if session_store is None else f"{_kind(store)} (session_store=)",
             registry=registry,
             books=books,
-            notes=loaded.notes,
             warnings=list(_warnings(app, settings, books)),
         ),
     )
@@ -126,6 +126,14 @@ def _providers(
     for agent in agents:
         with faults.collecting(f"agent {agent.name}: "):
             yield agent.name, _provider(agent, registry)
+
+
+def _check_schemas(agents: Sequence[LoadedAgent], faults: _Faults) -> None:
+    """Find out now, not at the first turn, which tool's parameters cannot be told to a model."""
+    for agent in agents:
+        for tool in agent.tools.values():
+            with faults.collecting(f"agent {agent.name}, tool {tool.name} ({tool.source}): params: "):
+                tool_spec(tool)
 
 
 def _policies(settings: Settings, registry: Registry, faults: _Faults) -> Iterator[Policy]:

@@ -12,11 +12,10 @@ from flask import current_app
 from flask.cli import AppGroup, with_appcontext
 
 from flask_litro_agent import strict_json, terminal
-from flask_litro_agent.agents import LoadedAgent
 from flask_litro_agent.contracts import Actor, SessionKey
 from flask_litro_agent.doctor import examine
 from flask_litro_agent.errors import LitroError, SessionDeleted
-from flask_litro_agent.installation import EXTENSION, Installation
+from flask_litro_agent.installation import Installation, installed_in
 from flask_litro_agent.web.guards import check_session_id
 
 __all__ = ["litro_commands"]
@@ -54,8 +53,8 @@ class _Commands(AppGroup):
 @with_appcontext
 def chat(agent: str, text: str | None, session_id: str | None, actor_id: str | None) -> None:
     """Talk to AGENT. With TEXT say just that, and exit 0 when the turn finished, else 1."""
-    installed = _installed()
-    loaded = _agent(installed, agent)
+    installed = installed_in(current_app)
+    loaded = installed.agent(agent)
     actor = _actor(installed, actor_id)
     session = secrets.token_hex(8) if session_id is None else check_session_id(session_id)
     key = SessionKey(agent, actor.id, session)
@@ -74,7 +73,7 @@ def chat(agent: str, text: str | None, session_id: str | None, actor_id: str | N
 @with_appcontext
 def agents(as_json: bool) -> None:
     """List the agents."""
-    installed = _installed()
+    installed = installed_in(current_app)
     rows = [
         {
             "name": agent.name,
@@ -94,8 +93,8 @@ def agents(as_json: bool) -> None:
 @with_appcontext
 def tools(agent: str | None, as_json: bool) -> None:
     """List the tools of AGENT, or of all agents."""
-    installed = _installed()
-    chosen = [_agent(installed, agent)] if agent else list(installed.agents.values())
+    installed = installed_in(current_app)
+    chosen = [installed.agent(agent)] if agent else list(installed.agents.values())
     rows = [
         {
             "agent": each.name,
@@ -117,7 +116,7 @@ def tools(agent: str | None, as_json: bool) -> None:
 @with_appcontext
 def sessions(owner: str, agent: str | None, as_json: bool) -> None:
     """List the sessions of one owner, newest first."""
-    store = _installed().store
+    store = installed_in(current_app).store
     rows: list[dict[str, Any]] = []
     cursor = None
     while True:
@@ -144,7 +143,7 @@ def replay(agent: str, session_id: str, owner: str) -> None:
     """Print a session's events as they are stored, one line each (NDJSON)."""
     key = SessionKey(agent, owner, session_id)
     try:
-        lines = [entry.line for entry in _installed().store.read(key)]
+        lines = [entry.line for entry in installed_in(current_app).store.read(key)]
     except SessionDeleted:
         lines = []
     if not lines:
@@ -159,7 +158,7 @@ def replay(agent: str, session_id: str, owner: str) -> None:
 @with_appcontext
 def report(as_json: bool) -> None:
     """Print the start-up report."""
-    found = _installed().report
+    found = installed_in(current_app).report
     if not as_json:
         return click.echo(str(found))
     sections = {title: list(lines) for title, lines in found.sections}
@@ -171,7 +170,7 @@ def report(as_json: bool) -> None:
 @with_appcontext
 def doctor(as_json: bool) -> None:
     """Check what would go wrong in production; exit 1 when something is unsafe."""
-    findings = list(examine(current_app, _installed()))
+    findings = list(examine(current_app, installed_in(current_app)))
     if as_json:
         click.echo(json.dumps([{"level": found.level, "message": found.message} for found in findings]))
     else:
@@ -179,19 +178,6 @@ def doctor(as_json: bool) -> None:
             click.secho(f"{found.level:<5}", nl=False, fg=_LEVELS[found.level])
             click.echo(found.message)
     raise SystemExit(any(found.level == "fail" for found in findings))
-
-
-def _installed() -> Installation:
-    installed = current_app.extensions[EXTENSION]
-    assert isinstance(installed, Installation)
-    return installed
-
-
-def _agent(installed: Installation, name: str) -> LoadedAgent:
-    if name not in installed.agents:
-        there = ", ".join(installed.agents) or "none"
-        raise click.ClickException(f"no agent named {name!r}; there is: {there}")
-    return installed.agents[name]
 
 
 def _actor(installed: Installation, actor_id: str | None) -> Actor:

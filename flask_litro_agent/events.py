@@ -21,6 +21,7 @@ __all__ = [
     "DURABLE",
     "ERROR",
     "ERROR_CODES",
+    "FRAME",
     "HISTORY",
     "KINDS",
     "MESSAGE",
@@ -75,8 +76,10 @@ KINDS = frozenset(
         TURN_END,
     }
 )
-#: What the model's history is made of: a projection reads these and nothing else.
-HISTORY = frozenset({TURN_START, MESSAGE, TOOL_CALL, TOOL_RESULT, UI, PROPOSAL, PROPOSAL_SETTLED, TURN_END})
+#: What a history is made of: the projection reads these and nothing else.
+HISTORY = frozenset(
+    {TURN_START, MESSAGE, TOOL_CALL, TOOL_RESULT, UI, PROPOSAL, PROPOSAL_SETTLED, USAGE, TURN_END}
+)
 #: What a store makes durable (fsync) before it answers, under ``LITRO_FSYNC = turn``.
 DURABLE = frozenset({MESSAGE, TOOL_CALL, TOOL_RESULT, UI, PROPOSAL, PROPOSAL_SETTLED, TURN_END})
 
@@ -115,7 +118,9 @@ ERROR_CODES = (
 
 _encode_text = json.JSONEncoder(ensure_ascii=False).encode
 _encode_value = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
-_FRAME = re.compile(rb'\{"seq":([1-9][0-9]{0,17}),"ts":[0-9]{1,17},"kind":"([a-z-]{1,32})","payload":\{')
+#: How every line begins, as a pattern: seq and kind are its groups.
+FRAME = rb'\{"seq":([1-9][0-9]{0,17}),"ts":[0-9]{1,17},"kind":"([a-z-]{1,32})","payload":\{'
+_BEGINNING = re.compile(FRAME)
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +160,7 @@ def decode(line: bytes) -> Event:
 
 def frame(line: bytes) -> tuple[int, str] | None:
     """Return (seq, kind) of a line by its fixed frame, without decoding it; None when it has none."""
-    match = _FRAME.match(line)
+    match = _BEGINNING.match(line)
     return (int(match[1]), match[2].decode()) if match else None
 
 

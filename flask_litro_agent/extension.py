@@ -21,7 +21,7 @@ from flask_litro_agent.contracts import Actor, SessionStore
 from flask_litro_agent.core.gate import AgentGate
 from flask_litro_agent.errors import ConfigurationError
 from flask_litro_agent.identity import ActorLoader, Identity, RequestLoader
-from flask_litro_agent.installation import EXTENSION, Installation
+from flask_litro_agent.installation import EXTENSION, installed_in
 from flask_litro_agent.report import Report
 from flask_litro_agent.turns.handover import hand_over
 from flask_litro_agent.turns.runner import Runner
@@ -104,11 +104,8 @@ class LitroAgent:
 
     def gate(self, agent: str) -> AgentGate:
         """Return the gate for one agent, for the site's own code; ConfigurationError for an unknown agent."""
-        installed = _installed()
-        if agent not in installed.agents:
-            there = ", ".join(installed.agents) or "none"
-            raise ConfigurationError(f"no agent named {agent!r}; there is: {there}")
-        return AgentGate(installed.gate, agent)
+        installed = installed_in(current_app)
+        return AgentGate(installed.gate, installed.agent(agent).name)
 
     def visitor_id(self) -> str | None:
         """Return the id of the visitor who makes this request: ask before signing somebody in."""
@@ -118,7 +115,7 @@ class LitroAgent:
         """Give a visitor's sessions to the account that he signed in to; return how many were moved."""
         if visitor_id is None:
             return 0
-        installed = _installed()
+        installed = installed_in(current_app)
         if not identities.is_visitor_id(visitor_id):
             raise ConfigurationError("hand_over takes a visitor's id, as visitor_id() returns it")
         ttl = installed.settings.lease_seconds
@@ -153,22 +150,16 @@ class LitroAgent:
             )
 
 
-def _installed() -> Installation:
-    installed = current_app.extensions.get(EXTENSION)
-    if not isinstance(installed, Installation):
-        raise ConfigurationError(f"the app {current_app.name!r} has no LitroAgent: call init_app")
-    return installed
-
-
 def _level(report: Report) -> int:
     # a process that configured no logging shows warnings alone
     return logging.WARNING if report.warnings else logging.INFO
 
 
 def _drain_at_exit(runner: Runner) -> None:
-    drain = weakref.WeakMethod(runner.drain)
-    atexit.register(lambda: (drain() or _nothing)())
+    reference = weakref.ref(runner)
 
+    def drain() -> None:
+        if (living := reference()) is not None:
+            living.drain()
 
-def _nothing() -> None:
-    """The runner is gone, and with it its turns."""
+    atexit.register(drain)

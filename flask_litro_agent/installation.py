@@ -6,6 +6,8 @@ import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from flask import Flask
+
 from flask_litro_agent.agents import LoadedAgent
 from flask_litro_agent.bookkeeping import Books
 from flask_litro_agent.contracts import (
@@ -30,7 +32,7 @@ from flask_litro_agent.turns.live import LiveTurn
 from flask_litro_agent.turns.loop import Assignment
 from flask_litro_agent.turns.runner import Runner, Spawn
 
-__all__ = ["EXTENSION", "Installation", "tool_specs"]
+__all__ = ["EXTENSION", "Installation", "installed_in", "tool_spec"]
 
 logger = logging.getLogger(__name__)
 
@@ -56,6 +58,13 @@ class Installation:
     runner: Runner
     report: Report
     books: Books | None = None
+
+    def agent(self, name: str) -> LoadedAgent:
+        """Return the named agent; ConfigurationError says which there are."""
+        if name not in self.agents:
+            there = ", ".join(self.agents) or "none"
+            raise ConfigurationError(f"no agent named {name!r}; there is: {there}")
+        return self.agents[name]
 
     def start(
         self,
@@ -117,12 +126,18 @@ class Installation:
             origin=origin,
             gate=gate,
             render=self.render,
-            specs=tool_specs(self.gate.tools(name)),
+            specs=tuple(map(tool_spec, self.gate.tools(name).values())),
         )
 
 
-def tool_specs(tools: Mapping[str, Tool]) -> tuple[ToolSpec, ...]:
-    """Return the tools as a model sees them."""
-    return tuple(
-        ToolSpec(tool.name, tool.description, json_schema(tool.params).document) for tool in tools.values()
-    )
+def installed_in(app: Flask) -> Installation:
+    """Return what is installed in an app; ConfigurationError when that is nothing."""
+    installed = app.extensions.get(EXTENSION)
+    if not isinstance(installed, Installation):
+        raise ConfigurationError(f"the app {app.name!r} has no LitroAgent: call init_app")
+    return installed
+
+
+def tool_spec(tool: Tool) -> ToolSpec:
+    """Return the tool as a model sees it; ConfigurationError when its parameters cannot be written down."""
+    return ToolSpec(tool.name, tool.description, json_schema(tool.params).document)

@@ -17,7 +17,7 @@ __all__ = ["MAX_BYTES", "InstructionsFile"]
 
 MAX_BYTES = 256 * 1024
 
-_log = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
 _Version = tuple[int, int, int]
 
 
@@ -39,14 +39,13 @@ class InstructionsFile:
         """Return the text as the file is now; when it is gone or cannot be read, its last good text."""
         version = _version(self.path)
         seen, text = self._seen
-        if (
-            version is None or version == seen
-        ):  # some editors take a file away for a moment while they save it
+        # some editors take a file away for a moment while they save it
+        if version is None or version == seen:
             return text
         try:
             text = self._read(version)
         except ConfigurationError as error:
-            _log.warning("instructions %s: %s; the last good text stays in force", self.path, error)
+            logger.warning("instructions %s: %s; the last good text stays in force", self.path, error)
         self._seen = (version, text)
         return text
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from flask_litro_agent.agents import LoadedAgent
+from flask_litro_agent.agents import LoadedAgent, LoadedAgents
 from flask_litro_agent.bookkeeping import Books
 from flask_litro_agent.contracts import Provider
 from flask_litro_agent.registry import PluginInfo, Registry
@@ -38,22 +38,21 @@ class Report:
 def compose(
     *,
     settings: Settings,
-    agents: Sequence[LoadedAgent],
-    providers: dict[str, Provider],
-    folder: str,
+    loaded: LoadedAgents,
+    providers: Mapping[str, Provider],
     store: str,
     registry: Registry,
     books: Books | None,
-    notes: Sequence[str],
     warnings: Sequence[str],
 ) -> Report:
     """Return the report of an app that starts."""
+    agents = loaded.agents.values()
     sections = [
         (
             "agents",
             [f"{agent.name}: {_agent_line(agent, providers[agent.name])}" for agent in agents] or ["none"],
         ),
-        ("folder", [folder]),
+        ("folder", [str(loaded.folder)]),
         ("tools", [line for agent in agents for line in _tool_lines(agent)] or ["none"]),
         ("store", [store]),
         ("ledger", [books.place if books else "none: no tool changes anything"]),
@@ -61,14 +60,15 @@ def compose(
         ("renderer", [settings.renderer or "none"]),
         ("plugins", [_plugin_line(plugin) for plugin in registry.plugins] or ["none"]),
         ("routes", [f"{settings.url_prefix}/agent/<agent>/<session>"]),
-        ("notes", list(notes)),
+        ("notes", loaded.notes),
     ]
     return Report(sections=tuple(sections), warnings=tuple(warnings))
 
 
 def _agent_line(agent: LoadedAgent, provider: Provider) -> str:
     access = "access checked" if agent.access else "open to everybody"
-    return f"{provider.model}, {len(agent.tools)} tools, {access}"
+    tools = "1 tool" if len(agent.tools) == 1 else f"{len(agent.tools)} tools"
+    return f"{provider.model}, {tools}, {access}"
 
 
 def _tool_lines(agent: LoadedAgent) -> Iterator[str]:

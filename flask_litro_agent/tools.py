@@ -246,6 +246,16 @@ def tool_contract(tool: Tool) -> str:
     return hashlib.sha256(json.dumps(contract, sort_keys=True).encode()).hexdigest()
 
 
+def _takes_two(function: ToolFunction) -> bool:
+    # what counts is what is called: a site's own decorator may add an argument
+    signature = inspect.signature(function, follow_wrapped=False)
+    try:
+        signature.bind(None, None)
+    except TypeError:
+        return False
+    return True
+
+
 def _name(function: ToolFunction) -> str:
     return str(getattr(function, "__name__", repr(function)))
 
@@ -267,6 +277,8 @@ def _faults(
         yield "the name must match [a-z][a-z0-9_]{0,63}"
     if inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function):
         yield "is 'async def'; tools are synchronous: write 'def'"
+    if inspect.isfunction(function) and not _takes_two(function):
+        yield f"takes {inspect.signature(function, follow_wrapped=False)}; a tool is called with (params, ctx)"
     if not (isinstance(description, str) and description.strip()):
         yield "description must be a text that tells the model what the tool does"
     if not (
@@ -274,7 +286,7 @@ def _faults(
     ):
         yield "permission must be the name of one permission, such as 'orders:read', or PUBLIC"
     if not isinstance(mode, Mode):
-        yield "mode must be Mode.READ, Mode.PROPOSE or Mode.EXECUTE"
+        yield f"mode must be Mode.READ, Mode.PROPOSE or Mode.EXECUTE, not {mode!r}"
     elif permission is PUBLIC and mode is not Mode.READ:
         yield "PUBLIC may stand only on a tool with Mode.READ; name a permission"
     if not (isinstance(params, Schema) or (isinstance(params, type) and issubclass(params, Schema))):

@@ -20,7 +20,7 @@ from flask_litro_agent.agent_files import load_agents
 from flask_litro_agent.agents import Agent, LoadedAgent
 from flask_litro_agent.contracts import Actor, Rendered, SessionKey
 from flask_litro_agent.core.gate import Gate
-from flask_litro_agent.installation import tool_specs
+from flask_litro_agent.installation import tool_spec
 from flask_litro_agent.policies.permissions import Permissions
 from flask_litro_agent.sessions.file import FileStore
 from flask_litro_agent.settings import Settings
@@ -79,7 +79,7 @@ class Bench:
             origin="chat",
             gate=self.gate,
             render=render,
-            specs=tool_specs(self.tools),
+            specs=tuple(map(tool_spec, self.tools.values())),
         )
         return dataclasses.replace(assignment, **changes)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Generator
 
 import hypothesis
 import pytest
@@ -11,6 +12,16 @@ from tests.databases import database, database_uri, mariadb_server, postgresql_s
 
 hypothesis.settings.register_profile("shared", deadline=None, derandomize=bool(os.environ.get("CI")))
 hypothesis.settings.load_profile("shared")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Escape half characters in what a test logged: no report that has one leaves a worker of pytest-xdist."""
+    report = yield
+    report.sections = [
+        (title, text.encode(errors="backslashreplace").decode()) for title, text in report.sections
+    ]
+    return report
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

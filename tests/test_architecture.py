@@ -33,7 +33,7 @@ FLOORS = (
 LEVELS = {room: level for level, rooms in enumerate(FLOORS) for room in rooms}
 
 #: What a stranger's plugin may import, so what ours may.
-PUBLISHED = {"errors", "strict_json", "events", "contracts", "settings", "tools", "hookspecs"}
+PUBLISHED = {"errors", "strict_json", "events", "contracts", "settings", "tools", "hookspecs", "schemas"}
 OPTIONAL = {"flask_login", "flask_security", "gevent"}
 
 

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 from flask import current_app
 
-from flask_litro_agent import ConfigurationError, LitroAgent, Verdict, hookimpl
+from flask_litro_agent import Actor, ConfigurationError, LitroAgent, Verdict, hookimpl
 from flask_litro_agent.installation import EXTENSION
 from flask_litro_agent.sessions.file import FileStore
 from tests.small_site import new_app, post, said, write_agent, write_tool
@@ -116,6 +116,49 @@ def test_an_agents_model_may_name_a_registered_provider(tmp_path):
     assert start(tmp_path).providers["demo"].model == "gpt-5-mini"
 
 
+LOST = """
+from marshmallow import Schema, fields
+from flask_litro_agent import PUBLIC, Mode, tool
+
+class Params(Schema):
+    order = fields.Nested("NoSuchSchemaAnywhere")
+
+@tool(description="Looks.", permission=PUBLIC, mode=Mode.READ, params=Params)
+def look(params, ctx):
+    return 1
+"""
+KNOWING = """
+from flask import current_app
+from marshmallow import Schema, fields
+from flask_litro_agent import PUBLIC, Mode, tool
+
+class Params(Schema):
+    order = fields.Nested(lambda: Schema.from_dict({current_app.config["FIELD"]: fields.String()}))
+
+@tool(description="Looks.", permission=PUBLIC, mode=Mode.READ, params=Params)
+def look(params, ctx):
+    return 1
+"""
+
+
+def write_look(site, source):
+    tools = site / "agents" / "demo" / "tools"
+    tools.mkdir()
+    (tools / "look.py").write_text(source)
+
+
+def test_a_tool_whose_parameters_no_model_can_be_told_does_not_start(site):
+    write_look(site, LOST)
+    (fault,) = faults(site)
+    assert fault.startswith(f"agent demo, tool look ({site / 'agents' / 'demo' / 'tools' / 'look.py'}:8): ")
+    assert "'NoSuchSchemaAnywhere' was not found" in fault
+
+
+def test_a_schema_may_ask_the_app_while_it_is_written_down(site):
+    write_look(site, KNOWING)
+    assert start(site, FIELD="number").agents["demo"].tools.keys() == {"look"}
+
+
 def test_a_store_that_is_handed_over_is_used(site, tmp_path):
     store = FileStore(tmp_path / "elsewhere")
     installed = start(site, session_store=store)
@@ -202,3 +245,9 @@ def test_policies_decide_in_an_app_context(site):
     app = new_app(site, LITRO_POLICIES=["watching"])
     LitroAgent(app, plugins=[WatchingPlugin()])
     assert said(post(app.test_client(), "use look")) == "seen"
+
+
+def test_whether_a_tool_may_be_called_is_decided_in_an_app_context_too(site):
+    write_tool(site / "agents" / "demo", "look")
+    installed = start(site, plugins=[WatchingPlugin()], LITRO_POLICIES=["watching"])
+    assert installed.gate.allows("demo", "look", actor=Actor("ann", "Ann"))

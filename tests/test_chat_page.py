@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -238,7 +239,7 @@ def test_a_reload_replays_the_conversation(wire: FakeWire, chat: BrowserPage) ->
     finish(chat)
     before = chat.locator("#chat-log").inner_text()
     chat.reload()
-    finish(chat)
+    expect(chat.locator(".usage")).to_contain_text("2 rounds")  # the replay is at its end
     assert chat.locator("#chat-log").inner_text() == before
     assert len([seen for seen in wire.requests if seen.method == "POST"]) == 1
 
@@ -413,3 +414,46 @@ def test_words_for_screen_readers_alone_take_no_room_on_the_page(chat: BrowserPa
     said = chat.locator("#chat-said").bounding_box()
     assert said is not None
     assert (said["width"], said["height"]) == (1, 1)
+
+
+def burst(turn: Turn) -> Iterator[Any]:
+    """An answer that grows faster than a browser tells of its scrolling."""
+    for part in range(60):
+        yield "text-delta", {"text": "another line\n" * 9}
+        if part % 6 == 0:
+            yield "tool-progress", {"call_id": "none", "name": "none", "value": "slow"}
+    yield "message", {"role": "assistant", "text": "another line\n" * 540}
+
+
+def distance_to_end(page: BrowserPage) -> float:
+    page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    return float(page.evaluate("document.documentElement.scrollHeight - innerHeight - scrollY"))
+
+
+def test_the_page_stays_at_the_end_however_fast_an_answer_grows(wire: FakeWire, chat: BrowserPage) -> None:
+    wire.script = burst
+    for turns in (1, 2, 3):
+        ask(chat)
+        finish(chat, turns)
+        assert distance_to_end(chat) < 1
+
+
+def test_a_reader_who_goes_up_is_left_alone(wire: FakeWire, chat: BrowserPage) -> None:
+    def script(turn: Turn) -> Iterator[Any]:
+        yield "text-delta", {"text": "a line\n" * 100}
+        while not go.wait(0.01) and not turn.stop.is_set():
+            continue
+        yield "text-delta", {"text": "a line\n" * 100}
+
+    go = threading.Event()
+    wire.script = script
+    ask(chat)
+    expect(chat.locator(".answer")).to_contain_text("a line")
+    chat.mouse.move(400, 300)
+    chat.mouse.wheel(0, -700)
+    deadline = time.monotonic() + 10
+    while distance_to_end(chat) < 300 and time.monotonic() < deadline:
+        continue  # a browser takes a few frames to hand over a turn of the wheel
+    go.set()
+    finish(chat)
+    assert distance_to_end(chat) > 1000

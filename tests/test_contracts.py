@@ -106,6 +106,16 @@ def test_callbacks_run_in_their_order_in_the_thread_that_sets() -> None:
     assert {ident for _, ident in heard}.isdisjoint({threading.get_ident()})
 
 
+def test_who_does_not_wait_is_not_held_up_by_a_callback_that_blocks() -> None:
+    stop, done, heard = Stop(), threading.Event(), threading.Event()
+    stop.on(lambda: heard.set() if done.wait(30) else None)
+    stop.set(wait=False)
+    assert stop.is_set
+    assert not heard.is_set()
+    done.set()
+    assert heard.wait(10)
+
+
 def test_a_callback_that_comes_late_runs_at_once() -> None:
     stop, heard = Stop(), list[str]()
     stop.set()

@@ -409,6 +409,18 @@ def test_sign_in_leads_nowhere_but_into_the_shop(client, target, location):
     assert sign_in(client, "customer", next=target).location == location
 
 
+@pytest.mark.parametrize(
+    ("page", "link"),
+    [
+        ("/chat/concierge", "/sign-in?next=/chat/concierge"),
+        ("/sign-in?next=/orders", "/sign-in?next=/orders"),
+        ("/sign-in", "/sign-in"),
+    ],
+)
+def test_sign_in_leads_back_to_where_one_was(client, page, link):
+    assert f'href="{link}">Sign in' in client.get(page).text
+
+
 def test_my_orders_are_for_the_signed_in_customer(client):
     assert client.get("/orders").location == "/sign-in?next=/orders"
     sign_in(client, "customer")

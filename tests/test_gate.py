@@ -50,8 +50,20 @@ class Says:
 
 
 class Raises:
+    def __init__(self, error=None):
+        self.error = error or RuntimeError("canary-policy")
+
     def decide(self, actor, facts, arguments):
-        raise RuntimeError("canary-policy")
+        raise self.error
+
+
+class Meddles:
+    """A policy that changes what it can reach of the actor."""
+
+    def decide(self, actor, facts, arguments):
+        object.__setattr__(actor, "permissions", frozenset({"*"}))
+        actor.data["tenant"] = "another"
+        return Verdict.abstain()
 
 
 class Loosened(Verdict):
@@ -186,9 +198,12 @@ def test_policies_that_only_abstain_are_a_deny(order):
     assert call(gate_for(order, policies=abstainers), arguments={"number": 7}).code == "forbidden"
 
 
-def test_a_policy_that_raises_denies_and_is_not_quoted(order, ran):
-    """Law 9: also beside one that allows."""
-    outcome = call(gate_for(order, policies=[Says(Verdict.allow()), Raises()]), arguments={"number": 7})
+@pytest.mark.parametrize(
+    "error", [RuntimeError("canary-policy"), SystemExit("canary-policy"), BaseException("canary")], ids=repr
+)
+def test_a_policy_that_raises_denies_and_is_not_quoted(order, ran, error):
+    """Law 9: also beside one that allows, and whatever it raises."""
+    outcome = call(gate_for(order, policies=[Says(Verdict.allow()), Raises(error)]), arguments={"number": 7})
     assert (outcome.code, ran) == ("forbidden", [])
     assert "canary" not in outcome.message
 
@@ -253,6 +268,26 @@ def test_a_policy_cannot_change_what_runs(order, ran):
 
     assert call(gate_for(order, policies=[Meddler()]), arguments={"number": 7}) == Ran({"number": 7})
     assert ran == [{"number": 7, "note": "none"}]
+
+
+def test_a_policy_cannot_change_the_actor_that_the_next_one_is_asked_about(order, ran):
+    """Law 5: no plugin can loosen the gate."""
+    nobody, asked = Actor("bob", "Bob", data={"tenant": "own"}), Says(Verdict.abstain())
+    policies = [Meddles(), Permissions(), asked]
+    assert call(gate_for(order, policies=policies), arguments={"number": 7}, actor=nobody).code == "forbidden"
+    assert asked.asked[0][0] == Actor("bob", "Bob", data={"tenant": "own"})
+    assert ran == []
+
+
+def test_a_tool_cannot_change_the_actor_that_the_next_call_is_decided_by(order, ran):
+    def meddle(params, ctx):
+        Meddles().decide(ctx.actor, None, None)
+
+    nobody = Actor("bob", "Bob", data={"tenant": "own"})
+    gate = gate_for(order, make(meddle))
+    assert call(gate, "meddle", actor=nobody) == Ran(None)
+    assert call(gate, arguments={"number": 7}, actor=nobody).code == "forbidden"
+    assert nobody.data == {"tenant": "own"}
 
 
 def test_the_list_of_policies_cannot_be_changed_later(order):
@@ -443,14 +478,20 @@ def test_a_flood_of_wrong_arguments_is_answered_shortly(order):
     assert len(str(outcome.errors)) < 17_000
 
 
-def test_a_validator_that_raises_is_a_failed_call(caplog):
+@pytest.mark.parametrize("error", [ZeroDivisionError("canary"), SystemExit("canary")], ids=repr)
+def test_a_validator_that_raises_is_a_failed_call(error):
     def validate(value):
-        raise ZeroDivisionError("canary")
+        raise error
 
     params = Schema.from_dict({"a": fields.Integer(validate=validate)})
     outcome = call(gate_for(make(lambda params, ctx: 1, params=params, name="sum")), "sum", {"a": 1})
     assert outcome.code == "failed"
     assert "canary" not in outcome.message
+
+
+def test_a_component_whose_name_is_huge_is_a_failed_call_with_a_short_message():
+    outcome = call(giving(lambda: ui("x" * 20_000_000, data=1)), "give")
+    assert (outcome.code, len(outcome.message) < 200) == ("too_large", True)
 
 
 def test_a_validation_error_inside_a_tool_is_a_failure_not_the_models_mistake():
@@ -514,6 +555,19 @@ def test_a_tool_that_was_left_behind_can_see_it():
     limits = Settings(tool_seconds=0.05).limits
     assert call(gate_for(make(looping), limits=limits), "looping").code == "timeout"
     until(lambda: seen == [False, True])
+
+
+def test_a_callback_that_blocks_at_a_tools_stop_holds_up_nobody():
+    free = threading.Event()
+
+    def clinging(params, ctx):
+        ctx.stop.on(lambda: free.wait(60))
+        return 1
+
+    began = time.monotonic()
+    assert call(gate_for(make(clinging)), "clinging") == Ran(1)
+    assert time.monotonic() - began < 20
+    free.set()
 
 
 def test_a_report_after_the_time_ends_the_tool():

@@ -86,9 +86,22 @@ class TestFetchGates:
         assert len(answers) == 1
         assert json.loads(answers.pop()) == {
             "name": "Forbidden",
-            "message": "this request did not come from a page of this site",
+            "message": "this request did not come from a page of this site; "
+            "POST and DELETE need the header X-Litro-Agent: 1",
             "status": 403,
         }
+
+    @pytest.mark.parametrize(
+        ("headers", "reason"),
+        [
+            ({"Host": "evil.example"}, "LITRO_HOSTS is ('localhost',)"),
+            ({"Origin": "http://evil.example"}, "Origin is 'http://evil.example'"),
+        ],
+        ids=["host", "origin"],
+    )
+    def test_the_log_says_what_did_not_match(self, tmp_path, caplog, headers, reason):
+        post(site(tmp_path, LITRO_HOSTS=["localhost"]).test_client(), headers=headers)
+        assert reason in caplog.text
 
     @pytest.mark.parametrize("value", ["same-origin", "none"])
     def test_a_page_of_this_site_is_let_in(self, client, value):

@@ -59,6 +59,13 @@ def test_every_session_moves_byte_for_byte_with_its_private_parts(bench):
     assert bench.store.list(VISITOR.id)[0] == []
 
 
+def test_of_what_moved_nothing_stays_in_memory_under_the_visitor(bench):
+    bench.run(HI, actor=VISITOR, spawn=here)
+    assert visitors() in bench.runner._histories._kept
+    give(bench)
+    assert visitors() not in bench.runner._histories._kept
+
+
 def test_the_conversation_goes_on_where_it_was(bench):
     bench.run([["say", "before"]], actor=VISITOR, spawn=here)
     give(bench)

@@ -238,7 +238,7 @@ def test_a_history_that_grew_equals_one_that_is_rebuilt(turns, context_tokens, d
             bench.run(*rounds, spawn=here)
         entries = bench.entries()
         cut = data.draw(st.integers(0, len(entries)))
-        kept = bench.runner._histories[bench.key()]
+        kept = bench.runner._histories._kept[bench.key()]
         caught_up = history_of(entries[:cut], context_tokens=context_tokens)
         caught_up.catch_up(bench.store, bench.key())
         fed = history_of(entries, context_tokens=context_tokens)

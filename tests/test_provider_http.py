@@ -55,6 +55,41 @@ def test_waiting_a_while_gives_none_and_loses_nothing() -> None:
         assert exchange.read() == b"late"
 
 
+CHUNKED = {"transfer-encoding": "chunked"}
+
+
+def test_what_arrived_while_nobody_read_is_one_read() -> None:
+    with (
+        Upstream(b"1\r\na\r\n", b"1\r\nb\r\n", b"0\r\n\r\n", headers=CHUNKED) as upstream,
+        post(upstream.url, headers={}, body=b"", limits=Limits(), stop=Stop()) as exchange,
+    ):
+        assert upstream.hung_up.wait(PATIENCE)
+        assert (exchange.read(), exchange.read()) == (b"ab", b"")
+
+
+def test_an_error_behind_the_bytes_is_raised_after_them() -> None:
+    with (
+        Upstream(b"1\r\na\r\n", b"1\r\nb\r\n", headers=CHUNKED) as upstream,
+        post(upstream.url, headers={}, body=b"", limits=Limits(), stop=Stop()) as exchange,
+    ):
+        assert upstream.hung_up.wait(PATIENCE)
+        assert exchange.read() == b"ab"
+        with pytest.raises(UpstreamFailed):
+            exchange.read()
+
+
+def test_a_slow_reader_does_not_make_an_endless_answer_grow() -> None:
+    """The cap ends the connection while nobody reads."""
+    with (
+        Upstream(*[b"x" * 65536] * 2000) as upstream,
+        post(upstream.url, headers={}, body=b"", limits=Limits(max_bytes=1_000_000), stop=Stop()) as exchange,
+    ):
+        assert upstream.hung_up.wait(PATIENCE)
+        assert 0 < len(exchange.read() or b"") <= 1_000_000
+        with pytest.raises(UpstreamFailed, match="larger"):
+            exchange.read()
+
+
 def test_silence_before_the_headers_is_a_timeout() -> None:
     assert failure(before=SILENCE, idle_seconds=0.2) == "timeout"
 

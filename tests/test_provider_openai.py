@@ -95,6 +95,18 @@ def test_a_payload_with_nan_or_a_name_twice_is_read() -> None:
     assert text(events) == "hi"
 
 
+def test_a_payload_too_deep_for_the_log_is_an_error() -> None:
+    deep = b"[" * 100 + b"]" * 100
+    events = answered(
+        chunk({"content": "hi"}),
+        b'data: {"choices":[{"delta":{"reasoning_details":[{"deep":' + deep + b"}]}}]}\n\n",
+        chunk({}, "stop"),
+    )
+    assert text(events) == "hi"
+    assert isinstance(events[-1], ProviderError)
+    assert events[-1].code == "protocol"
+
+
 @pytest.mark.parametrize(
     "keepalive", [b"data: ping\n\n", b"data:\n\n", b"data: [heartbeat]\n\n", b"data: null\n\n", b"ping\n\n"]
 )
@@ -561,7 +573,7 @@ def test_a_connection_that_fails_is_an_error_without_its_words() -> None:
     responses.add("POST", f"{url}/chat/completions", body=failed)
     (error,) = collect(openai_compatible("demo", base_url=url, api_key="k"))
     assert isinstance(error, ProviderError)
-    assert error.message == "cannot connect to llm.invalid, or it hung up"
+    assert error.message == "cannot connect to llm.invalid, or it hung up: does the model run there?"
 
 
 def test_the_built_in_plugin_names_its_providers() -> None:

@@ -29,7 +29,7 @@ def lines(report, title):
 def test_each_agent_says_its_model_its_tools_and_who_may_enter(report):
     assert lines(report, "agents") == [
         "guarded: scripted, 0 tools, access checked",
-        "open: scripted, 1 tools, open to everybody",
+        "open: scripted, 1 tool, open to everybody",
     ]
 
 

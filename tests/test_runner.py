@@ -1,6 +1,7 @@
 """Starting, finding and ending turns: one writer a session, in any number of threads and processes."""
 
 import os
+import shutil
 import signal
 import threading
 import time
@@ -8,6 +9,7 @@ import time
 import pytest
 
 from flask_litro_agent import events
+from flask_litro_agent.contracts import Done, Holder, TextDelta, ToolCallEvent, Verdict
 from flask_litro_agent.errors import NotFound, Overloaded, SessionBusy, SessionDeleted, StoreError
 from flask_litro_agent.sessions.file import FileStore
 from flask_litro_agent.turns.runner import Standing
@@ -56,8 +58,12 @@ def test_when_start_returns_the_first_events_are_in_the_log(bench):
     assert bench.runner.live(live.key) is None
 
 
-def test_of_eight_starts_at_once_one_runs_and_seven_name_it(bench):
-    """Law 3, I10. The session had a turn before: the eight must not take its id for the running one."""
+def test_of_eight_starts_at_once_one_runs_and_seven_name_it(folder):
+    """Law 3, I10. The session had a turn before: the eight must not take its id for the running one.
+
+    Whoever finds the session busy takes no place among the actor's turns, of which there is one here.
+    """
+    bench = Bench(folder, max_actor_turns=1)
     bench.run(HI)
     ready = threading.Barrier(8)
 
@@ -117,6 +123,62 @@ def test_a_writer_without_a_turn_that_stays_is_busy_without_an_id(bench):
         bench.start(HI)
     assert busy.value.turn_id is None
     bench.store.release(lease)
+
+
+class LetsGo(FileStore):
+    """A store whose second attempt at a lease finds that the holder has let go."""
+
+    held = None
+    tries = 0
+
+    def acquire(self, key, ttl, turn_id=None):
+        self.tries += 1
+        if self.tries == 2:
+            self.held.release()
+        return super().acquire(key, ttl, turn_id)
+
+
+class Held:
+    """Another writer's lease on the session."""
+
+    def __init__(self, folder, key, turn_id=None):
+        self.store = FileStore(folder, fsync="never")
+        self.lease = self.store.acquire(key, 15, turn_id)
+
+    def release(self):
+        self.store.release(self.lease)
+
+
+def test_a_turn_that_has_ended_and_still_has_its_lease_is_waited_for(folder):
+    bench = Bench(LetsGo(folder, fsync="never"))
+    bench.run(HI)
+    bench.store.tries = 0
+    bench.store.held = Held(folder, bench.key(), "t1")
+    assert reason(bench.run(HI)) == "finished"
+
+
+def test_the_control_for_it_a_turn_that_has_not_ended_is_named(folder):
+    bench = Bench(LetsGo(folder, fsync="never"))
+    bench.store.held = Held(folder, bench.key(), "t1")
+    with pytest.raises(SessionBusy, match="t1"):
+        bench.run(HI)
+    bench.store.held.release()
+
+
+class Names(LetsGo):
+    """A store whose first word about the holder is that of somebody who has gone."""
+
+    gone = Holder("gone", 1)
+
+    def holder(self, key):
+        named, self.gone = self.gone, None
+        return named or super().holder(key)
+
+
+def test_a_turn_that_went_while_it_was_looked_at_is_not_named(folder):
+    bench = Bench(Names(folder, fsync="never"))
+    bench.store.held = Held(folder, bench.key())
+    assert reason(bench.run(HI)) == "finished"
 
 
 def test_the_sessions_of_two_people_with_one_id_are_two(bench):
@@ -205,6 +267,15 @@ def test_a_second_look_writes_nothing(folder, bench):
     assert bench.log() == log
 
 
+def test_a_look_at_a_session_whose_turn_has_ended_takes_no_lease(bench):
+    """A lease counts its acquisitions, so one more would show."""
+    bench.run(HI)
+    bench.runner.standing(bench.key())
+    with_lease = bench.store.acquire(bench.key(), 15)
+    bench.store.release(with_lease)
+    assert with_lease.epoch == 2
+
+
 def test_nothing_is_written_while_the_turns_process_lives(folder, bench):
     """Law 3: also while it sleeps (SIGSTOP), because the kernel holds its lock."""
     with Child(folder, [LONG]) as child:
@@ -217,6 +288,16 @@ def test_nothing_is_written_while_the_turns_process_lives(folder, bench):
         with pytest.raises(SessionBusy):
             bench.start(HI)
         os.kill(child.process.pid, signal.SIGCONT)
+
+
+def test_the_end_of_a_dead_turn_says_what_it_had_used(folder, bench):
+    rounds = [[["call", "echo", {"value": 1}], ["usage", 3, 4]], [["call", "forever", {}], ["usage", 10, 20]]]
+    with Child(folder, rounds) as child:
+        until(lambda: kinds(bench.events()).count(events.USAGE) == 2)
+        child.kill()
+    bench.runner.standing(bench.key())
+    (end,) = of_kind(bench.events(), events.TURN_END)
+    assert end["usage"] == {"input_tokens": 13, "output_tokens": 24}
 
 
 def test_a_start_on_a_dead_turn_closes_it_and_runs(folder, bench):
@@ -272,6 +353,13 @@ def test_a_deleted_session_is_gone_for_good(bench):
             again()
 
 
+def test_of_a_deleted_session_nothing_stays_in_memory(bench):
+    bench.run(HI)
+    assert bench.key() in bench.runner._histories._kept
+    bench.runner.delete(bench.key())
+    assert bench.key() not in bench.runner._histories._kept
+
+
 def test_a_deletion_stops_the_running_turn_first(bench):
     live = bench.start(LONG)
     bench.runner.delete(live.key)
@@ -304,6 +392,107 @@ def test_two_deletions_at_once_are_one_deletion_and_one_not_found(bench):
     for thread, _ in outcomes:
         thread.join(SOON)
     assert sorted(type(results[0]).__name__ for _, results in outcomes) == ["NoneType", "NotFound"]
+
+
+# --- turns whose thread does not come back ---
+
+
+class Deaf:
+    """A provider that hears no stop: it says a word and holds its turn's thread until it is let go."""
+
+    model = "deaf"
+
+    def __init__(self):
+        self.free = threading.Event()
+
+    def stream(self, request, stop):
+        yield TextDelta("one ")
+        self.free.wait(60)
+        yield ToolCallEvent("up_1", "echo", {"value": 1})
+        yield Done()
+
+
+@pytest.fixture
+def deaf():
+    provider = Deaf()
+    yield provider
+    provider.free.set()
+
+
+def stop_deaf(bench, provider):
+    """Return a turn that was told to stop while its provider holds the thread."""
+    live = bench.start(provider=provider)
+    until(lambda: bench.log().endswith(b'"one "}}\n'))
+    live.end("stopped")
+    return live
+
+
+def test_a_turn_whose_provider_hears_no_stop_ends_without_it(bench, deaf):
+    """Law 10: its session is free again, and its readers hear the end."""
+    live = stop_deaf(bench, deaf)
+    said = bench.read_turn(live)
+    assert live.wait_closed(SOON)
+    assert said == bench.log()
+    assert reason(bench.events()) == "stopped"
+    assert reason(bench.run(HI)) == "finished"
+
+
+def test_a_turn_whose_provider_hears_no_stop_ends_at_its_limit(folder, deaf):
+    bench = Bench(folder, limits={"turn_seconds": 0.1})
+    assert reason(bench.run(provider=deaf)) == "limit"
+
+
+def test_a_turn_that_was_left_behind_writes_nothing_when_it_comes_back(bench, deaf, caplog):
+    live = stop_deaf(bench, deaf)
+    assert live.wait_closed(SOON)
+    again = bench.start(LONG)
+    before = bench.log()
+    deaf.free.set()
+    until(lambda: "lease_lost" in caplog.text)
+    until(lambda: turn_threads().count("litro-turn") == 1)
+    assert bench.runner.live(again.key) is again
+    assert bench.log().startswith(before)
+    again.end("stopped")
+    assert again.wait_closed(SOON)
+    assert kinds(bench.events()).count("turn-end") == 2
+    assert "tool-call" not in kinds(bench.events())
+
+
+def test_the_history_of_a_turn_left_behind_is_read_anew_with_the_agents_own_limit(bench, deaf):
+    assert stop_deaf(bench, deaf).wait_closed(SOON)
+    assert bench.key() not in bench.runner._histories._kept
+
+
+class Lost(FileStore):
+    """A store that says a lease is lost, and would still take what its writer writes."""
+
+    def renew(self, lease):
+        return False
+
+
+def test_for_a_turn_left_behind_without_its_lease_nobody_writes_an_end(folder, deaf):
+    """Law 3."""
+    bench = Bench(Lost(folder, fsync="never"), lease_seconds=1.0)
+    live = bench.start(provider=deaf)
+    assert live.wait_closed(SOON)
+    assert live.ended_by == "lease_lost"
+    assert events.TURN_END not in kinds(bench.events())
+
+
+def test_a_call_that_was_under_way_in_a_turn_left_behind_has_a_result(folder):
+    """A policy may hold the turn's thread too."""
+    free = threading.Event()
+
+    class Slow:
+        def decide(self, actor, tool, arguments):
+            free.wait(60)
+            return Verdict.allow()
+
+    bench = Bench(folder, policies=[Slow()], limits={"turn_seconds": 0.1})
+    found = bench.run([["call", "echo", {"value": 1}]], HI)
+    free.set()
+    assert reason(found) == "limit"
+    assert len(of_kind(found, "tool-result")) == 1
 
 
 # --- caps (law 10) ---
@@ -359,6 +548,27 @@ def test_a_start_that_failed_gives_its_place_back(folder):
             bench.start(HI)
     bench.store.release(lease)
     assert reason(bench.run(HI)) == "finished"
+
+
+class FullOnce(FileStore):
+    """A store that cannot write once."""
+
+    is_full = True
+
+    def append(self, key, entries, lease):
+        full, self.is_full = self.is_full, False
+        if full:
+            raise StoreError("the disk is full")
+        super().append(key, entries, lease)
+
+
+def test_a_start_that_could_not_be_written_gives_place_and_lease_back(folder):
+    bench = Bench(FullOnce(folder, fsync="never"), max_actor_turns=1)
+    with pytest.raises(StoreError, match="the disk is full"):
+        bench.start(HI)
+    assert bench.runner.live(bench.key()) is None
+    assert not bench.store.is_leased(bench.key())
+    assert reason(bench.run(HI, session="s2")) == "finished"
 
 
 def _end_all(running):
@@ -450,9 +660,16 @@ def test_a_turn_may_run_in_the_callers_thread(bench):
     assert seen == [threading.get_ident()]
 
 
+def test_a_session_whose_log_was_taken_away_begins_again(folder, bench):
+    bench.run(HI)
+    shutil.rmtree(folder)
+    assert [event.seq for event in bench.run(HI)] == [1, 2, 3, 4, 5]
+    assert [message.role for message in bench.puppet.requests[-1].messages] == ["user"]
+
+
 def test_the_histories_that_are_kept_have_a_cap(bench, monkeypatch):
     """Law 10."""
-    monkeypatch.setattr("flask_litro_agent.turns.runner._MOST_HISTORIES", 3)
+    monkeypatch.setattr("flask_litro_agent.turns.histories._MOST", 3)
     for number in range(6):
         bench.run(HI, session=f"s{number}", spawn=here)
-    assert [key.session for key in bench.runner._histories] == ["s3", "s4", "s5"]
+    assert [key.session for key in bench.runner._histories._kept] == ["s3", "s4", "s5"]

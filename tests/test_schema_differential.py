@@ -19,7 +19,7 @@ from jsonschema.exceptions import ValidationError as Rejected
 from jsonschema.validators import extend
 from marshmallow import Schema, ValidationError, fields, validate
 
-from flask_litro_agent.schemas import anthropic_profile, json_schema
+from flask_litro_agent.schemas import anthropic_strict, json_schema
 
 
 class Colour(enum.Enum):
@@ -374,13 +374,14 @@ def test_load_accepts_more_only_by_coercion(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", FIELDS)
-def test_the_anthropic_profile_accepts_what_the_document_accepts(name: str) -> None:
+def test_a_strict_form_for_anthropic_accepts_what_the_document_accepts(name: str) -> None:
     document = json_schema(_schema(name)).document
     plain = Judge(document, format_checker=Judge.FORMAT_CHECKER)
-    profile = Judge(anthropic_profile(document), format_checker=Judge.FORMAT_CHECKER)
-
     accepted = [value for value in VALUES if plain.is_valid({"value": value})]
-    assert [value for value in accepted if not profile.is_valid({"value": value})] == []
+
+    for form in filter(None, anthropic_strict([document])):
+        strict = Judge(form, format_checker=Judge.FORMAT_CHECKER)
+        assert [value for value in accepted if not strict.is_valid({"value": value})] == []
 
 
 @pytest.mark.parametrize("name", FIELDS)

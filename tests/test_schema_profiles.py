@@ -9,7 +9,7 @@ import pytest
 from jsonschema import Draft202012Validator
 from marshmallow import Schema, fields, validate
 
-from flask_litro_agent.schemas import anthropic_profile, json_schema, load_arguments, openai_strict
+from flask_litro_agent.schemas import anthropic_strict, json_schema, load_arguments, openai_strict
 
 #: OpenAI, "Structured Outputs", supported schemas.
 OPENAI_KEYWORDS = {
@@ -21,7 +21,7 @@ OPENAI_FORMATS = {"date-time", "time", "date", "duration", "email", "hostname", 
 #: Anthropic, "Structured outputs", JSON Schema limitations.
 ANTHROPIC_KEYWORDS = {
     "$defs", "$ref", "additionalProperties", "anyOf", "const", "default", "description", "enum", "format",
-    "items", "minItems", "pattern", "prefixItems", "properties", "required", "type",
+    "items", "minItems", "pattern", "properties", "required", "type",
 }  # fmt: skip
 
 
@@ -52,6 +52,12 @@ class Order(Schema):
 
 def strict_order() -> dict[str, Any]:
     strict = openai_strict(json_schema(Order()).document)
+    assert strict is not None
+    return strict
+
+
+def anthropic_order() -> dict[str, Any]:
+    (strict,) = anthropic_strict([json_schema(Order()).document])
     assert strict is not None
     return strict
 
@@ -161,11 +167,17 @@ def test_arguments_that_fit_the_strict_document_load_after_their_nulls_are_dropp
     ],
 )
 def test_open_untyped_and_tuple_values_cannot_be_strict(field: fields.Field[Any]) -> None:
-    assert openai_strict(json_schema(Schema.from_dict({"value": field})()).document) is None
+    document = json_schema(Schema.from_dict({"value": field})()).document
+
+    assert openai_strict(document) is None
+    assert anthropic_strict([document]) == [None]
 
 
 def test_an_array_at_the_root_cannot_be_strict() -> None:
-    assert openai_strict(json_schema(Item(many=True)).document) is None
+    document = json_schema(Item(many=True)).document
+
+    assert openai_strict(document) is None
+    assert anthropic_strict([document]) == [None]
 
 
 def test_more_enum_values_than_the_published_limit_cannot_be_strict() -> None:
@@ -193,34 +205,41 @@ def test_profiles_leave_the_document_as_it_is() -> None:
     before = copy.deepcopy(document)
 
     openai_strict(document)
-    anthropic_profile(document)
+    anthropic_strict([document])
 
     assert document == before
 
 
-def test_the_anthropic_profile_uses_only_published_keywords() -> None:
-    for node in schemas_in(anthropic_profile(json_schema(Order()).document)):
+def test_the_anthropic_form_uses_only_published_keywords() -> None:
+    for node in schemas_in(anthropic_order()):
         assert set(node) <= ANTHROPIC_KEYWORDS
         assert node.get("format", "uri") in OPENAI_FORMATS | {"uri"}
         assert node.get("minItems", 1) <= 1
 
 
-def test_the_anthropic_profile_says_null_by_any_of() -> None:
-    nodes = list(schemas_in(anthropic_profile(json_schema(Order()).document)))
+def test_the_anthropic_form_says_null_by_any_of() -> None:
+    nodes = list(schemas_in(anthropic_order()))
 
     assert not any(isinstance(node.get("type"), list) for node in nodes)
     assert {"type": "null"} in nodes[0]["properties"]["note"]["anyOf"]
 
 
-def test_the_anthropic_profile_keeps_optional_names_optional() -> None:
-    profile = anthropic_profile(json_schema(Order()).document)
+def test_the_anthropic_form_keeps_optional_names_optional() -> None:
+    strict = anthropic_order()
 
-    assert profile["required"] == ["items", "main"]
-    assert profile["$defs"]["Item"]["properties"]["count"] == {
+    assert strict["required"] == ["items", "main"]
+    assert strict["$defs"]["Item"]["properties"]["count"] == {
         "type": "integer",
         "default": 1,
         "description": "At least 1. At most 99.",
     }
+
+
+def test_anthropic_objects_are_closed() -> None:
+    objects = [node for node in schemas_in(anthropic_order()) if "properties" in node]
+
+    assert len(objects) == 3
+    assert all(node["additionalProperties"] is False for node in objects)
 
 
 @pytest.mark.parametrize(
@@ -238,14 +257,58 @@ def test_the_anthropic_profile_keeps_optional_names_optional() -> None:
                 "description": "At least 2 items.",
             },
         ),
-        (fields.Dict(), {"type": "object"}),
     ],
 )
-def test_the_anthropic_profile_of_a_field(field: fields.Field[Any], keywords: dict[str, Any]) -> None:
+def test_the_anthropic_form_of_a_field(field: fields.Field[Any], keywords: dict[str, Any]) -> None:
     document = json_schema(Schema.from_dict({"value": field})()).document
+    (strict,) = anthropic_strict([document])
 
-    assert anthropic_profile(document)["properties"]["value"] == keywords
+    assert strict is not None
+    assert strict["properties"]["value"] == keywords
 
 
-def test_the_anthropic_profile_passes_the_metaschema() -> None:
-    Draft202012Validator.check_schema(anthropic_profile(json_schema(Order()).document))
+def test_the_anthropic_form_passes_the_metaschema() -> None:
+    Draft202012Validator.check_schema(anthropic_order())
+
+
+class Person(Schema):
+    name = fields.String(required=True)
+    friend = fields.Nested(lambda: Person())
+
+
+class Couple(Schema):
+    one = fields.Nested(Person)
+
+
+@pytest.mark.parametrize("schema", [Person, Couple])
+def test_a_schema_that_contains_itself_is_strict_for_openai_alone(schema: type[Schema]) -> None:
+    document = json_schema(schema()).document
+
+    assert openai_strict(document) is not None
+    assert anthropic_strict([document]) == [None]
+
+
+def _documents(number: int, **named: fields.Field[Any]) -> list[dict[str, Any]]:
+    return [json_schema(Schema.from_dict(dict(named))()).document] * number
+
+
+@pytest.mark.parametrize(
+    ("fits", "field"),
+    [
+        (20, fields.String(required=True)),
+        (8, fields.Nested({"a": fields.String(), "b": fields.String()})),
+        (16, fields.String(required=True, allow_none=True)),
+    ],
+)
+def test_one_anthropic_request_has_room_for_so_many_strict_tools(fits: int, field: fields.Field[Any]) -> None:
+    """20 tools, 24 optional parameters (here three a tool), 16 parameters of several types."""
+    forms = anthropic_strict(_documents(21, value=field))
+
+    assert [form is not None for form in forms] == [True] * fits + [False] * (21 - fits)
+
+
+def test_a_document_without_room_takes_none_from_those_behind_it() -> None:
+    large = _documents(1, **{f"n{number}": fields.String() for number in range(25)})
+    small = _documents(1, value=fields.String())
+
+    assert [form is not None for form in anthropic_strict([*large, *small])] == [False, True]

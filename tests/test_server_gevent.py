@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.servers import percentile, serve, until
+from tests.servers import percentile, serve, stored, until
 
 pytestmark = pytest.mark.server
 
@@ -151,6 +151,15 @@ def test_a_tool_that_waits_stops_nobody_else(waits_for, tmp_path, slow_upstream)
         ]
         assert len(times) > 10
         assert max(times) < 500  # the tool took a second
+
+
+def test_a_model_that_never_waits_stops_nobody_else(tmp_path):
+    """Nor when nobody reads what it says."""
+    with serve("gevent", tmp_path, LITRO_FSYNC="never") as server:
+        server.post("hurries", [["say", "a " * 30_000]]).leave()
+        times = time_home_until(server, lambda: stored(tmp_path, "hurries")[-1]["kind"] == "turn-end")
+        assert len(times) > 4
+        assert max(times) < 500  # the turn takes more than a second
 
 
 @pytest.mark.parametrize("on_hub", [False, True], ids=["as it is", "control: on the hub"])

@@ -44,6 +44,12 @@ class TestCounting:
         first.give_back()
         assert taken(slots) == 1
 
+    def test_of_an_actor_whose_streams_are_closed_nothing_stays(self):
+        """Law 10: visitors come and go."""
+        slots = Slots(most=2, most_per_actor=2)
+        slots.take("ann", {}).give_back()
+        assert not slots._open
+
     def test_an_exception_in_the_view_gives_the_slot_back(self):
         slots = Slots(most=1, most_per_actor=1)
         with suppress(RuntimeError), slots.take("ann", {}) as slot:

@@ -18,7 +18,7 @@ import pytest
 
 from flask_litro_agent import events
 from flask_litro_agent.contracts import Entry, SessionKey, SessionStore
-from flask_litro_agent.errors import ConfigurationError, LeaseLost, StoreError
+from flask_litro_agent.errors import ConfigurationError, LeaseLost, SessionDeleted, StoreError
 from flask_litro_agent.sessions import plugin
 from flask_litro_agent.sessions.disk import Disk
 from flask_litro_agent.sessions.file import FileStore
@@ -573,3 +573,41 @@ def test_the_store_is_registered_as_file_in_the_instance_folder(tmp_path):
     assert factory().root == str(tmp_path / "instance" / "litro" / "sessions")
     assert factory(path=str(tmp_path / "mine")).root == str(tmp_path / "mine")
     assert factory(path="logs").root == str(tmp_path / "instance" / "logs")
+
+
+def test_a_session_that_is_deleted_while_its_lease_is_asked_for_is_not_leased(store, monkeypatch):
+    make_owner = store._folder.make_owner
+
+    def late(owner):
+        other = FileStore(store.root)
+        lease = other.acquire(KEY, 15)
+        other.append(KEY, make_entries(1), lease)
+        other.delete(KEY, lease)
+        other.release(lease)
+        make_owner(owner)
+
+    monkeypatch.setattr(store._folder, "make_owner", late)
+    with pytest.raises(SessionDeleted):
+        store.acquire(KEY, 15)
+    assert not store.is_leased(KEY)
+
+
+def test_a_lease_whose_lock_is_gone_deletes_nothing(store):
+    lease = store.acquire(KEY, 15)
+    store.append(KEY, make_entries(1), lease)
+    os.unlink(lock_path(store))
+    with pytest.raises(LeaseLost):
+        store.delete(KEY, lease)
+    assert store.last_seq(KEY) == 1
+
+
+def test_a_log_that_was_replaced_by_its_copy_is_not_written_to_beside_it(store):
+    """Law 1: what went into the file that was there before, no reader would get."""
+    lease = store.acquire(KEY, 15)
+    store.append(KEY, make_entries(1), lease)
+    copy = log_path(store).with_suffix(".copy")
+    copy.write_bytes(log_path(store).read_bytes())
+    copy.replace(log_path(store))
+    with pytest.raises(StoreError, match="gone from its place"):
+        store.append(KEY, [make_entry(2)], lease)
+    assert store.last_seq(KEY) == 1

@@ -34,8 +34,8 @@ def lines(chunks):
     return b"".join(chunk for chunk in chunks if chunk != HEARTBEAT)
 
 
-def post(bench, live, **options):
-    return bench.tail(live.key, after=live.first_seq - 1, turn_from=live.first_seq, **options)
+def post(bench, turn, **options):
+    return bench.tail(turn.key, after=turn.first_seq - 1, turn_from=turn.first_seq, **options)
 
 
 def end(*lives):
@@ -78,7 +78,7 @@ def test_a_turns_stream_ends_at_its_turn_end(bench):
 def test_a_turns_stream_has_nothing_of_the_next_turn(bench):
     """A reader that takes its time after the last line must not be handed what came meanwhile."""
     live = bench.start(HI)
-    chunks = post(bench, live).chunks()
+    chunks = post(bench, live, live=lambda key: live).chunks()
     sent = b""
     while b"turn-end" not in sent:
         sent += next(chunks)

@@ -130,7 +130,7 @@ FAULTS = [
         for value in ("", " ", None, "*", "orders:*", ["orders:read"], True, type(PUBLIC))
     ),
     *(
-        ("mode", value, "mode must be Mode.READ, Mode.PROPOSE or Mode.EXECUTE")
+        ("mode", value, f"mode must be Mode.READ, Mode.PROPOSE or Mode.EXECUTE, not {value!r}")
         for value in ("read", 1, None, Mode, True)
     ),
     *(
@@ -172,6 +172,38 @@ async def stream(params: dict[str, Any], ctx: ToolContext) -> AsyncIterator[str]
 def test_an_asynchronous_function_is_refused(function: Callable[..., Any]) -> None:
     (fault,) = faults(function)
     assert fault.endswith("is 'async def'; tools are synchronous: write 'def'")
+
+
+@pytest.mark.parametrize(
+    ("function", "takes"),
+    [
+        (lambda: None, "()"),
+        (lambda params: None, "(params)"),
+        (lambda params, ctx, more: None, "(params, ctx, more)"),
+        (lambda *, params, ctx: None, "(*, params, ctx)"),
+    ],
+)
+def test_a_function_that_cannot_be_called_with_params_and_ctx_is_refused(
+    function: Callable[..., Any], takes: str
+) -> None:
+    function.__name__ = "city"
+    (fault,) = faults(function)
+    assert fault.endswith(f"takes {takes}; a tool is called with (params, ctx)")
+
+
+@pytest.mark.parametrize("function", [lambda *both: None, lambda params, ctx, unit="C": None])
+def test_a_function_may_take_more_than_it_is_given(function: Callable[..., Any]) -> None:
+    function.__name__ = "city"
+    assert declare(function).name == "city"
+
+
+def test_a_decorator_may_add_an_argument() -> None:
+    def city(database: object, params: dict[str, Any], ctx: ToolContext) -> None: ...
+
+    @functools.wraps(city)
+    def connected(*both: Any) -> None: ...
+
+    assert declare(connected).name == "city"
 
 
 def test_a_synchronous_function_around_a_coroutine_is_fine() -> None:

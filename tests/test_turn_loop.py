@@ -1,6 +1,7 @@
 """One turn: its rounds, calls, limits and ends; and that nothing is shown which the log lacks."""
 
 import contextlib
+import itertools
 import json
 import logging
 import tempfile
@@ -177,6 +178,12 @@ def test_a_renderer_that_errs_fails_its_call_and_not_the_turn(bench, rendered):
     found = bench.run([["call", "card", {}]], DONE, render=lambda component: rendered)
     assert reason(found) == "finished"
     assert of_kind(found, events.TOOL_RESULT)[0]["error"]["code"] == "failed"
+
+
+def test_a_component_that_is_huge_when_rendered_fails_its_call_and_not_the_turn(bench):
+    found = bench.run([["call", "card", {}]], DONE, render=lambda component: Rendered("x" * 20_000_000))
+    assert reason(found) == "finished"
+    assert of_kind(found, events.TOOL_RESULT)[0]["error"]["code"] == "too_large"
 
 
 def test_a_component_that_nobody_knows_is_a_failed_call(bench):
@@ -569,6 +576,35 @@ def test_ten_thousand_calls_in_one_answer_are_answered_and_end_the_turn(tmp_path
     assert sum("output" in result for result in of_kind(found, events.TOOL_RESULT)) == 50
 
 
+@pytest.mark.parametrize(
+    "event",
+    [
+        TextDelta("x" * 100_000),
+        ReasoningDelta("x" * 100_000),
+        ToolCallEvent("up_1", "echo", {"value": "x" * 100_000}),
+        AssistantState({"signature": "x" * 100_000}),
+        TextDelta("x" * 20_000_000),
+        ToolCallEvent("up_1", "echo", {"value": "x" * 20_000_000}),
+        ToolCallEvent("up_1", "echo", {}),
+    ],
+    ids=["text", "reasoning", "calls", "state", "one text", "one call", "small calls"],
+)
+def test_an_answer_without_an_end_is_too_large_before_it_fills_memory_or_disk(tmp_path, event):
+    """Law 10, I1: a provider of a plugin may have no cap of its own."""
+    bench = bench_with(tmp_path, itertools.repeat(event))
+    found = bench.run()
+    assert reason(found) == "failed"
+    assert of_kind(found, events.ERROR)[0]["code"] == "protocol"
+    assert "larger than" in of_kind(found, events.ERROR)[0]["message"]
+    assert len(bench.log()) < 6_000_000
+
+
+def test_a_huge_message_of_an_error_is_cut(tmp_path):
+    found = bench_with(tmp_path, [ProviderError("server", "x" * 20_000_000)]).run()
+    (error,) = of_kind(found, events.ERROR)
+    assert (error["code"], len(error["message"])) == ("server", 4096)
+
+
 # --- live and replay ---
 
 
@@ -761,3 +797,42 @@ def test_only_whole_lines_and_blank_ones_are_sent(bench):
     tail = bench.tail(live.key, after=live.first_seq - 1, turn_from=live.first_seq)
     with contextlib.closing(tail.chunks()) as chunks:
         assert all(chunk == HEARTBEAT or chunk.endswith(b"}\n") for chunk in chunks)
+
+
+def test_the_state_of_an_answer_that_broke_off_is_not_sent_back(tmp_path):
+    """Half a signed thought is refused by who signed it."""
+    state = AssistantState({"signature": "half"})
+    bench = bench_with(
+        tmp_path,
+        [TextDelta("x"), state, ProviderError("server", "broke")],
+        [TextDelta("x"), state, Done()],
+        [Done()],
+    )
+    for _ in range(3):
+        bench.run()
+    said = [message for message in bench.puppet.requests[-1].messages if message.role == "assistant"]
+    assert [message.state for message in said] == [None, {"signature": "half"}]
+
+
+def test_the_calls_of_an_answer_that_came_with_the_stop_are_not_made(tmp_path):
+    def done_too_late(stop):
+        bench.runner.live(bench.key()).end("stopped")
+        return Done()
+
+    bench = bench_with(tmp_path, [ToolCallEvent("up_1", "echo", {"value": 1}), done_too_late])
+    found = bench.run()
+    assert reason(found) == "stopped"
+    assert events.TOOL_CALL not in kinds(found)
+
+
+def test_a_turn_end_that_stands_although_its_append_failed_is_not_written_again(tmp_path):
+    class SaysNo(FileStore):
+        """Stores a turn-end and says that it could not."""
+
+        def append(self, key, entries, lease):
+            super().append(key, entries, lease)
+            if entries[-1].kind == events.TURN_END:
+                raise StoreError("no answer")
+
+    bench = Bench(SaysNo(tmp_path / "sessions", fsync="never"))
+    assert kinds(bench.run(DONE)).count(events.TURN_END) == 1

@@ -131,3 +131,28 @@ def test_the_watcher_looks_twice_a_second_and_does_not_spin(store):
     time.sleep(1.2)
     assert 1 <= store.looks <= 4
     end(live)
+
+
+class Clings:
+    """A provider whose answer goes on until a stop, which its own callback then holds up."""
+
+    model = "clings"
+
+    def __init__(self):
+        self.free = threading.Event()
+
+    def stream(self, request, stop):
+        stop.on(lambda: self.free.wait(60))
+        stop.wait(60)
+        return iter(())
+
+
+def test_a_callback_that_blocks_at_one_turns_stop_holds_up_no_other_turn(store):
+    """Law 10: the watcher goes on looking, and whoever asks for the stop is answered."""
+    bench, clings = Bench(store, limits={"turn_seconds": 0.1}), Clings()
+    first = bench.start(LONG, session="first", provider=clings)
+    until(lambda: first.ended_by == "limit")
+    second = bench.start(LONG, session="second")
+    assert second.wait_closed(5)
+    assert second.ended_by == "limit"
+    clings.free.set()

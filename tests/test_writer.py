@@ -182,6 +182,34 @@ def test_a_lost_lease_stays_lost(store):
         writer.write(DELTA)
 
 
+class Clock:
+    """The time as the writer asks for it."""
+
+    def __init__(self):
+        self.now = 1000.0
+        self.time_ns = time.time_ns
+
+    def monotonic(self):
+        return self.now
+
+
+def test_a_renewal_counts_from_when_it_was_asked_for(store, monkeypatch):
+    """Law 3: the answer may come late, and another may have had the lease since."""
+    clock = Clock()
+    monkeypatch.setattr("flask_litro_agent.turns.writer.time", clock)
+
+    class Late(Around):
+        def renew(self, lease):
+            clock.now += 10.1
+            return self.inner.renew(lease)
+
+    writer, shown = writer_on(Late(store))
+    clock.now += 10.1
+    with pytest.raises(LeaseLost):
+        writer.write(DELTA)
+    assert shown == []
+
+
 def test_a_renewed_lease_writes_on(store):
     writer, shown = writer_on(store)
     assert writer.renew()
@@ -221,6 +249,32 @@ def test_after_two_thirds_a_store_that_cannot_say_stops_the_writer(store):
     with pytest.raises(LeaseLost):
         writer.write(DELTA)
     assert store.last_seq(KEY) == 1
+
+
+def test_a_writer_that_was_retired_writes_and_shows_nothing_and_its_successor_does(store):
+    writer, shown = writer_on(store)
+    writer.write(DELTA)
+    assert writer.retire()
+    successor = SessionWriter(store, writer.lease, ttl=15, last_seq=1, show=lambda entries: None)
+    successor.write(DELTA)
+    for late in (lambda: writer.write(DELTA), writer.catch_up):
+        with pytest.raises(LeaseLost, match="retired"):
+            late()
+    assert (len(shown), store.last_seq(KEY)) == (1, 2)
+
+
+def test_a_writer_cannot_be_retired_while_it_writes(store):
+    answers = []
+
+    class Asks(Around):
+        def append(self, key, entries, lease):
+            answers.append(writer.retire())
+            store.append(key, entries, lease)
+
+    writer, _ = writer_on(Asks(store))
+    writer.write(DELTA)
+    writer.write(DELTA)
+    assert answers == [False, False]
 
 
 def test_the_store_refuses_a_stale_writer_even_when_it_believes_in_its_lease(store):

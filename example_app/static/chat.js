@@ -23,13 +23,14 @@ class Chat {
   #sending = false;
   #following = false;
   #begun = false; // whether the session may have a log
-  #pinned = true;
+  #pinned = true; // whether the page follows the answer's end
+  #top = 0; // how far down the page was when it last moved
   #transcript = new Transcript(part("log"), { name: title, retry: (text) => this.send(text) });
   #others = new BroadcastChannel(`litro-chat:${agent}`);
 
   constructor() {
     this.#others.onmessage = ({ data }) => data === this.id && !this.#following && this.join();
-    addEventListener("scroll", () => (this.#pinned = isAtEnd()), { passive: true });
+    addEventListener("scroll", () => this.#pin(), { passive: true });
   }
 
   get isRunning() {
@@ -132,6 +133,12 @@ class Chat {
     part("stop").hidden = !this.isRunning;
     part("send").hidden = this.isRunning;
     requestAnimationFrame(() => this.#pinned && scrollTo(0, document.documentElement.scrollHeight));
+  }
+
+  /** Only a reader who goes up lets go of the end: an answer may have grown since the page moved. */
+  #pin() {
+    this.#pinned = isAtEnd() || (this.#pinned && scrollY >= this.#top);
+    this.#top = scrollY;
   }
 
   /** The stream is lost for good; a session that nobody has written to is no loss. */

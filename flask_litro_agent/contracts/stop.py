@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 __all__ = ["Stop"]
 
@@ -21,13 +21,16 @@ class Stop:
     def is_set(self) -> bool:
         return self._event.is_set()
 
-    def set(self) -> None:
-        """Ask to stop; every callback runs once, in this thread, and what one of them raises is dropped."""
+    def set(self, *, wait: bool = True) -> None:
+        """Ask to stop; every callback runs once, in this thread, and what one of them raises is dropped.
+
+        With ``wait=False`` the callbacks run in a thread of their own: one that blocks holds up nobody.
+        """
         with self._lock:
             self._event.set()
             callbacks, self._callbacks = list(self._callbacks.values()), {}
-        for callback in callbacks:
-            _quietly(callback)
+        if wait or not _runs_apart(callbacks):
+            _run(callbacks)
 
     def wait(self, seconds: float | None = None) -> bool:
         """Wait until asked to stop, or for that many seconds; return whether it was asked."""
@@ -46,6 +49,22 @@ class Stop:
     def _forget(self, number: int) -> None:
         with self._lock:
             self._callbacks.pop(number, None)
+
+
+def _runs_apart(callbacks: Sequence[Callable[[], None]]) -> bool:
+    """Run the callbacks, if there are any, in a thread of their own; False when none can be had."""
+    if not callbacks:
+        return True
+    try:
+        threading.Thread(target=_run, args=(callbacks,), daemon=True, name="litro-stop").start()
+    except RuntimeError:
+        return False
+    return True
+
+
+def _run(callbacks: Sequence[Callable[[], None]]) -> None:
+    for callback in callbacks:
+        _quietly(callback)
 
 
 def _quietly(callback: Callable[[], None]) -> None:

@@ -30,7 +30,7 @@ from flask_litro_agent.core.outcome import CallSite, NeedsApproval, Outcome, Ran
 from flask_litro_agent.core.proposals import Proposal
 from flask_litro_agent.core.proposing import propose
 from flask_litro_agent.core.second_thoughts import reconciled, repetition, reversal
-from flask_litro_agent.core.verdicts import Verdicts
+from flask_litro_agent.core.verdicts import Verdicts, copied
 from flask_litro_agent.core.wiring import Wiring
 from flask_litro_agent.core.write_rules import write_tool_faults, writes
 from flask_litro_agent.errors import (
@@ -50,6 +50,7 @@ logger = logging.getLogger(__name__)
 
 _PROGRESS_LIMIT = 16 * 1024
 _MOST_PROGRESS = 1000
+_NAME_LIMIT = 256
 _DAY: Final = 86_400
 
 
@@ -136,7 +137,9 @@ class Gate:
         try:
             with self._wiring.deciding():
                 decided = self._decide(call, raw_arguments)
-        except Exception as error:
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # a schema's sys.exit() must not end the caller's turn
             return refusals.failure(name, error, debug=self._debug)
         return self._run(call, decided) if isinstance(decided, _Allowed) else decided
 
@@ -156,11 +159,6 @@ class Gate:
         gate = copy.copy(self)
         gate._wiring = replace(self._wiring, execute=execute)
         return gate
-
-    def proposal(self, proposal_id: str, actor: Actor) -> Proposal:
-        """Return a proposal to its owner, its proposer or an operator; NotFound for anybody else."""
-        with self._wiring.deciding():
-            return Operators(self._wiring, self._ledger()).proposal_of(proposal_id, actor)
 
     def proposal(self, proposal_id: str, actor: Actor) -> Proposal:
         """Return the proposal for its owner, its proposer or an operator; NotFound for anybody else."""
@@ -295,38 +293,42 @@ class Gate:
         return _drain(value, context) if inspect.isgenerator(value) else value
 
     def _run(self, call: _Call, allowed: _Allowed) -> Ran | Refused:
-        tool, site = allowed.tool, call.site
-        limits = self._wiring.limits[call.agent]
-        abandoned = Stop()
+        site, limits, abandoned = call.site, self._wiring.limits[call.agent], Stop()
         context = ToolContext(
-            actor=call.actor,
+            actor=copied(call.actor),
             agent=call.agent,
             session_id=site.session_id,
             turn_id=site.turn_id,
             call_id=site.call_id,
             stop=abandoned,
         )
-
-        def work(report: Callable[[Any], None]) -> Ran:
-            shown = replace(context, report=_Progress(report))
-            with self._wiring.around(shown):
-                return _ran(self._enter(tool, allowed.arguments, shown), limits.max_output)
-
+        work = self._work(allowed, context, limits.max_output)
         seconds = min(limits.tool_seconds, site.seconds)
         began = time.monotonic()
         try:
-            match self._wiring.execute(work, seconds, site.stop, site.progress):
-                case execution.Finished(Ran() as ran):
-                    return ran
-                case execution.Raised(error):
-                    return refusals.failure(tool.name, error, debug=self._debug)
-                case execution.Left():
-                    return Refused("failed", f"{tool.name} was left behind: the turn was stopped")
-                case _:
-                    waited = time.monotonic() - began
-                    return Refused("timeout", f"{tool.name} did not answer within {waited:.3g} seconds")
+            run = self._wiring.execute(work, seconds, site.stop, site.progress)
         finally:
-            abandoned.set()
+            abandoned.set(wait=False)
+        return self._outcome(allowed.tool, run, waited=time.monotonic() - began)
+
+    def _work(self, allowed: _Allowed, context: ToolContext, limit: int) -> execution.Work:
+        def work(report: Callable[[Any], None]) -> Ran:
+            shown = replace(context, report=_Progress(report))
+            with self._wiring.around(shown):
+                return _ran(self._enter(allowed.tool, allowed.arguments, shown), limit)
+
+        return work
+
+    def _outcome(self, tool: Tool, run: execution.Run, *, waited: float) -> Ran | Refused:
+        match run:
+            case execution.Finished(Ran() as ran):
+                return ran
+            case execution.Raised(error):
+                return refusals.failure(tool.name, error, debug=self._debug)
+            case execution.Left():
+                return Refused("failed", f"{tool.name} was left behind: the turn was stopped")
+            case _:
+                return Refused("timeout", f"{tool.name} did not answer within {waited:.3g} seconds")
 
 
 class AgentGate:
@@ -382,7 +384,8 @@ def _ran(value: object, limit: int) -> Ran:
         return Ran(output.plain(value, limit=limit))
     data = output.plain(value.data, limit=limit)
     props = output.plain(value.props, limit=limit)
-    return Ran(data, UIResult(value.component, data, props))
+    component = output.plain(value.component, limit=_NAME_LIMIT)
+    return Ran(data, UIResult(component, data, props))
 
 
 def _read(tool: Tool, raw_arguments: object) -> schemas.Canonical:

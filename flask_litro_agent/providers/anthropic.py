@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,7 +10,7 @@ from flask_litro_agent import strict_json
 from flask_litro_agent.contracts import ChatRequest, ProviderError, ProviderEvent, Stop
 from flask_litro_agent.providers import anthropic_request, wire
 from flask_litro_agent.providers.anthropic_answer import AnthropicAnswer
-from flask_litro_agent.providers.transcript import Names
+from flask_litro_agent.providers.identifiers import Names
 
 __all__ = ["ANTHROPIC_URL", "Anthropic", "anthropic"]
 
@@ -26,6 +25,7 @@ def anthropic(
     base_url: str | None = None,
     max_tokens: int = 4096,
     thinking_budget: int | None = None,
+    strict_tools: bool = False,
     headers: Mapping[str, str] | None = None,
     extra: Mapping[str, Any] | None = None,
 ) -> Anthropic:
@@ -33,7 +33,7 @@ def anthropic(
 
     Without ``api_key`` the key is ``ANTHROPIC_API_KEY`` of the environment, looked up at each call. ``max_tokens``
     is for requests that name none. ``thinking_budget`` (tokens, at least 1024) asks for extended thinking.
-    ``extra`` is merged into the body.
+    ``strict_tools`` asks for arguments that are held to the tools' schemas. ``extra`` is merged into the body.
     """
     return Anthropic(
         model,
@@ -41,6 +41,7 @@ def anthropic(
         api_key=api_key,
         max_tokens=max_tokens,
         thinking_budget=thinking_budget,
+        strict_tools=strict_tools,
         headers=dict(headers or {}),
         extra=dict(extra or {}),
     )
@@ -55,12 +56,13 @@ class Anthropic:
     api_key: str | None = field(default=None, repr=False)
     max_tokens: int = 4096
     thinking_budget: int | None = None
+    strict_tools: bool = False
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     extra: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
     def stream(self, request: ChatRequest, stop: Stop) -> Iterator[ProviderEvent]:
         """Ask, and yield the events of the answer as they arrive."""
-        key = (os.environ.get("ANTHROPIC_API_KEY", "") if self.api_key is None else self.api_key).strip()
+        key = wire.key(self.api_key, "ANTHROPIC_API_KEY")
         if fault := self._fault(key):
             yield ProviderError("configuration", fault)
             return
@@ -82,6 +84,7 @@ class Anthropic:
             self.model,
             max_tokens=self.max_tokens,
             thinking_budget=self.thinking_budget,
+            strict_tools=self.strict_tools,
             extra=self.extra,
         )
         return wire.Ask(

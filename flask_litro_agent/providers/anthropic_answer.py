@@ -20,23 +20,15 @@ from flask_litro_agent.contracts import (
     ToolCallEvent,
 )
 from flask_litro_agent.providers.arguments import Arguments
-from flask_litro_agent.providers.deltas import Characters, cleaned
+from flask_litro_agent.providers.characters import Characters, cleaned
 from flask_litro_agent.providers.frames import DONE
+from flask_litro_agent.providers.identifiers import Names
+from flask_litro_agent.providers.reasons import finish_reason
 from flask_litro_agent.providers.tokens import Tokens
-from flask_litro_agent.providers.transcript import Names
 
 __all__ = ["AnthropicAnswer"]
 
-_REASON = {
-    "end_turn": "stop",
-    "stop": "stop",
-    "stop_sequence": "stop",
-    "tool_use": "tool_calls",
-    "max_tokens": "length",
-    "model_context_window_exceeded": "length",
-    "refusal": "content_filter",
-    "pause_turn": "pause",
-}
+_KNOWN_DELTAS = frozenset({"text", "thinking", "signature", "partial_json", "citation"})
 #: Seconds of silence, pings apart, that end an answer after its stop reason.
 _AFTER_STOP_REASON = 1.0
 
@@ -104,7 +96,7 @@ class AnthropicAnswer:
     def finish(self) -> Iterator[ProviderEvent]:
         """Yield the held-back text, the usage, the calls, the state and Done."""
         yield from self.flush()
-        reason = _REASON.get(self._stop_reason, "other") if self._stop_reason else "stop"
+        reason = finish_reason(self._stop_reason)
         calls = list(self._calls(is_cut=reason == "length"))
         yield from calls
         if blocks := self._kept():
@@ -132,32 +124,33 @@ class AnthropicAnswer:
         self._blocks.append(block)
         if index is not None:
             self._by_index[str(index)] = block
-        if block.kind == "tool_use" and isinstance(given := start.get("input"), (dict, str)) and given:
+        if block.kind == "tool_use" and (given := start.get("input")):
             block.arguments.add(given)
         yield from self._filled(block, start)
 
     def _delta(self, delta: Mapping[str, Any], index: object) -> Iterator[ProviderEvent]:
-        block = self._by_index.get(str(index)) or (self._blocks[-1] if self._blocks else None)
-        if block is None or (index is not None and str(index) not in self._by_index):
-            block = self._unopened(delta, index) or block
+        block = self._block(delta, index)
         if block is None:
             return
-        if isinstance(piece := delta.get("partial_json"), str):
-            block.arguments.add(piece)
+        block.arguments.add(delta.get("partial_json"))
         if "citation" in delta:
             block.citations.append(delta["citation"])
         block.is_strange = block.is_strange or not _KNOWN_DELTAS & delta.keys()
         yield from self._filled(block, delta)
 
-    def _unopened(self, delta: Mapping[str, Any], index: object) -> _Block | None:
-        """Open the block that a gateway forgot to open."""
-        kind = "text" if "text" in delta else "thinking" if "thinking" in delta else ""
-        if not kind:
-            return None
+    def _block(self, delta: Mapping[str, Any], index: object) -> _Block | None:
+        """Return the block at the index; without one, the one that a gateway forgot to open, or the last."""
+        if str(index) in self._by_index:
+            return self._by_index[str(index)]
+        last = self._blocks[-1] if self._blocks else None
+        kind = next((kind for kind in ("text", "thinking") if kind in delta), None)
+        if kind is None or (last is not None and index is None):
+            return last
         self._has_begun = True
         block = _Block(kind, {"type": kind})
         self._blocks.append(block)
-        self._by_index[str(index)] = block
+        if index is not None:
+            self._by_index[str(index)] = block
         return block
 
     def _filled(self, block: _Block, piece: Mapping[str, Any]) -> Iterator[ProviderEvent]:
@@ -189,9 +182,6 @@ class AnthropicAnswer:
         return kept if any(block["type"] not in ("text", "tool_use") for block in kept) else []
 
 
-_KNOWN_DELTAS = frozenset({"text", "thinking", "signature", "partial_json", "citation"})
-
-
 def _sent_back(block: _Block) -> dict[str, Any] | None:
     text = "".join(block.text)
     match block.kind:
@@ -212,4 +202,4 @@ def _sent_back(block: _Block) -> dict[str, Any] | None:
 
 
 def _mapping(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}
+    return value if isinstance(value, dict) else {}

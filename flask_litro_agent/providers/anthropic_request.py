@@ -10,17 +10,12 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from flask_litro_agent import strict_json
-from flask_litro_agent.contracts import ChatRequest, Image, Reasoning, Text, ToolCall, ToolResult
-from flask_litro_agent.providers.deltas import cleaned
-from flask_litro_agent.providers.transcript import (
-    AssistantTurn,
-    Names,
-    UserTurn,
-    distinct,
-    object_schema,
-    turns,
-)
+from flask_litro_agent.contracts import ChatRequest, Image, Reasoning, Text, ToolCall, ToolResult, ToolSpec
+from flask_litro_agent.providers.characters import cleaned, written
+from flask_litro_agent.providers.identifiers import Names
+from flask_litro_agent.providers.toolset import declared, object_schema
+from flask_litro_agent.providers.transcript import AssistantTurn, UserTurn, parts_of, turns
+from flask_litro_agent.schemas import anthropic_strict
 
 __all__ = ["body", "state_marks"]
 
@@ -41,22 +36,27 @@ def body(
     *,
     max_tokens: int,
     thinking_budget: int | None = None,
+    strict_tools: bool = False,
     extra: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Return the body; ``max_tokens`` counts when the request names none, the thinking budget comes on top."""
+    """Return the body; ``max_tokens`` counts when the request names none, the thinking budget comes on top.
+
+    With ``strict_tools`` the arguments of every tool that can be strict are held to its schema.
+    """
     names = Names(request.tools)
-    repaired = turns(request, state_of=state_marks(model), legal_id=_IDS)
+    repaired = turns(
+        request, state_of=state_marks(model), legal_id=_IDS, speaks=lambda turn: _assistant(turn, names)
+    )
     messages = list(_messages(repaired, names))
-    made: dict[str, Any] = {
-        "model": model,
-        "max_tokens": request.options.max_tokens or max_tokens,
-        "messages": messages,
-        "stream": True,
-    }
+    limit = request.options.max_tokens or max_tokens
+    made: Block = {"model": model, "max_tokens": limit, "messages": messages, "stream": True}
     if request.system.strip():
         made["system"] = request.system
-    made |= _tools(request, repaired, names)
-    made |= _thinking(made["max_tokens"], thinking_budget, messages)
+    if request.tools:
+        made["tools"] = _tools(declared(request.tools), names, strict=strict_tools)
+    else:
+        made |= _gone(repaired, names)
+    made |= _thinking(limit, thinking_budget, messages)
     if request.options.temperature is not None and "thinking" not in made:
         made["temperature"] = request.options.temperature
     cleaned_body: dict[str, Any] = cleaned(made | dict(extra or {}))
@@ -75,18 +75,21 @@ def _thinking(max_tokens: int, budget: int | None, messages: list[Block]) -> dic
     return {"thinking": thinking, "max_tokens": max_tokens if max_tokens > budget else max_tokens + budget}
 
 
-def _tools(request: ChatRequest, repaired: list[UserTurn | AssistantTurn], names: Names) -> dict[str, Any]:
-    """Declare the tools. A history with calls needs them declared, also when none may be called now."""
-    tools = [
+def _tools(tools: list[ToolSpec], names: Names, *, strict: bool) -> list[Block]:
+    forms = anthropic_strict(tool.parameters for tool in tools) if strict else [None] * len(tools)
+    return [
         {
             "name": names.sent(tool.name),
             "description": tool.description,
-            "input_schema": object_schema(tool.parameters),
+            "input_schema": form or tool.parameters,
+            **({"strict": True} if form else {}),
         }
-        for tool in distinct(request.tools)
+        for tool, form in zip(tools, forms, strict=True)
     ]
-    if tools:
-        return {"tools": tools}
+
+
+def _gone(repaired: list[UserTurn | AssistantTurn], names: Names) -> dict[str, Any]:
+    """Declare the tools that a history has calls of, also when none may be called now."""
     called = {call.name: None for turn in repaired if isinstance(turn, AssistantTurn) for call in turn.calls}
     if not called:
         return {}
@@ -100,8 +103,9 @@ def _messages(repaired: list[UserTurn | AssistantTurn], names: Names) -> Iterato
     for number, turn in enumerate(repaired):
         if isinstance(turn, UserTurn):
             yield {"role": "user", "content": _user(turn)}
-        elif content := _assistant(turn, names):
+        else:
             is_last = number == len(repaired) - 1
+            content = _assistant(turn, names)
             yield {"role": "assistant", "content": _without_last_space(content) if is_last else content}
 
 
@@ -111,17 +115,20 @@ def _user(turn: UserTurn) -> list[Block]:
 
 def _result(result: ToolResult) -> Block:
     block: Block = {"type": "tool_result", "tool_use_id": result.call_id}
-    output = result.output
-    is_parts = isinstance(output, (list, tuple)) and all(isinstance(part, (Text, Image)) for part in output)
-    if is_parts:
-        content: Any = [_part(part) for part in output if isinstance(part, Image) or part.text.strip()]
-    else:
-        content = output if isinstance(output, str) else strict_json.encode(cleaned(output)).decode()
-    if content and (not isinstance(content, str) or content.strip()):
+    if content := _output(result.output):
         block["content"] = content
     if result.error:
         block["is_error"] = True
     return block
+
+
+def _output(output: Any) -> str | list[Block]:
+    """Return the content of a result, empty when it says nothing: blank texts are refused."""
+    parts = parts_of(output)
+    if parts is not None:
+        return [_part(part) for part in parts if isinstance(part, Image) or part.text.strip()]
+    text = output if isinstance(output, str) else written(output)
+    return text if text.strip() else ""
 
 
 def _part(part: Text | Image) -> Block:

@@ -27,6 +27,13 @@ class Arguments:
     _pieces: list[str] = field(default_factory=list)
     _size: int = 0
 
+    @classmethod
+    def of(cls, fragment: Any) -> Arguments:
+        """Return what one fragment says."""
+        arguments = cls()
+        arguments.add(fragment)
+        return arguments
+
     @property
     def text(self) -> str:
         """Everything so far, as text."""
@@ -43,19 +50,27 @@ class Arguments:
         """Whether what arrived is a whole JSON object."""
         return self.whole is not None or (self.text.rstrip().endswith("}") and self.read() is not None)
 
-    def repeats(self, fragment: str) -> bool:
+    @property
+    def is_placeholder(self) -> bool:
+        """Whether what arrived is an empty object, which some servers send before the real one."""
+        return not self.whole and self.text.strip() in ("", "{}")
+
+    def repeats(self, fragment: Any) -> bool:
         """Whether the fragment says again all that arrived: some servers send the buffer, not the difference."""
+        if not isinstance(fragment, str):
+            return bool(fragment == self.whole)
         return self._size > 0 and len(fragment) >= self._size and fragment.startswith(self.text)
 
     def add(self, fragment: Any) -> None:
-        """Take a fragment: a text, or the whole object."""
+        """Take a fragment: a text, or the whole object. Another value becomes its text, and so no arguments."""
         if isinstance(fragment, dict):
             self.whole = fragment if fragment or self.is_empty else self.whole
-        elif isinstance(fragment, str) and fragment:
-            if self.text.strip() and self.repeats(fragment):
+        elif fragment:
+            text = fragment if isinstance(fragment, str) else json.dumps(fragment)
+            if self.text.strip() and self.repeats(text):
                 self._pieces, self._size = [], 0
-            self._pieces.append(fragment)
-            self._size += len(fragment)
+            self._pieces.append(text)
+            self._size += len(text)
 
     def read(self) -> dict[str, Any] | None:
         """Return the arguments, or None when they are not one JSON object."""
@@ -87,7 +102,7 @@ def _strict(text: str) -> dict[str, Any] | None:
 
 
 def _after_placeholder(text: str) -> dict[str, Any] | None:
-    """Decode ``{}{"a": 1}``: an empty object that a server sent before the real one."""
+    """Decode ``{}{"a": 1}``: a placeholder and the real object."""
     rest = text
     while rest.startswith("{") and rest[1:].lstrip().startswith("}"):
         rest = rest[1:].lstrip()[1:].lstrip()

@@ -11,6 +11,7 @@ from typing import Any
 
 from flask_litro_agent import strict_json
 from flask_litro_agent.errors import InvalidJSON, LitroError
+from flask_litro_agent.providers.characters import cleaned
 
 __all__ = ["DONE", "Broken", "payloads"]
 
@@ -29,15 +30,17 @@ class Broken(LitroError):
 def payloads(data: str) -> Iterator[dict[str, Any]]:
     """Yield the objects of an event's data, and DONE for the end mark; raise Broken.
 
-    Usually one. Gateways that forget the blank line between two events, or the line end, put several into one.
+    Usually one. Gateways that forget the blank line between two events, or the line end, put several into one, and
+    some put them into an array.
     """
     try:
         value = strict_json.decode(data)
     except InvalidJSON:
         yield from _sequence(data)
         return
-    if isinstance(value, dict):
-        yield value
+    for item in value if isinstance(value, list) else (value,):
+        if isinstance(item, dict):
+            yield item
 
 
 def _sequence(text: str) -> Iterator[dict[str, Any]]:
@@ -67,6 +70,7 @@ def _skip(text: str, position: int) -> int:
 def _object(text: str, position: int) -> tuple[dict[str, Any], int]:
     try:
         value, end = _TOLERANT.raw_decode(text, position)
-    except (ValueError, RecursionError):
+        strict_json.decode(strict_json.encode(cleaned(value)))  # the log must be able to hold what it says
+    except (InvalidJSON, ValueError, RecursionError):
         raise Broken("a payload is not JSON") from None
     return value, end

@@ -28,6 +28,7 @@ from flask_litro_agent.errors import LitroError
 __all__ = ["Exchange", "Limits", "Stopped", "UpstreamFailed", "post"]
 
 _READ = 65536
+_MOST_PIECES = 1000
 _MIB = 1024 * 1024
 _UNUSABLE = (
     requests.exceptions.InvalidHeader,
@@ -67,7 +68,7 @@ class _Head:
     headers: Mapping[str, str]
 
 
-_Item = _Head | bytes | ProviderError | None  # None wakes the reader
+_Item = _Head | bytes | ProviderError | None  # b"" is the end, None wakes the reader
 
 
 class Exchange:
@@ -79,22 +80,19 @@ class Exchange:
         self._limits = limits
         self._stop = stop
         self._arrived = arrived
-        self._bytes_left = limits.max_bytes
+        self._behind: list[_Item] = []  # what was found behind the bytes of the last read
         self._heard_at = time.monotonic()
         self._deadline = self._heard_at + limits.total_seconds
 
     def read(self, *, within: float | None = None) -> bytes | None:
-        """Return the next bytes, ``b""`` at the end, or None when ``within`` seconds pass without any.
+        """Return all bytes that have arrived, ``b""`` at the end, or None when ``within`` seconds pass without any.
 
         Raise UpstreamFailed for a cut connection, a deadline or a cap, and Stopped after a stop.
         """
         item = self._next(within)
         if not isinstance(item, bytes):
             return None
-        self._bytes_left -= len(item)
-        if self._bytes_left < 0:
-            raise UpstreamFailed(_too_large(self._limits.max_bytes))
-        return item
+        return item + self._waiting() if item else item
 
     def body(self, *, limit: int, within: float) -> bytes:
         """Return the first ``limit`` bytes of the body, or as much of it as arrives within those seconds."""
@@ -116,11 +114,24 @@ class Exchange:
         if isinstance(head, _Head):
             self.status, self.headers = head.status, head.headers
 
+    def _waiting(self) -> bytes:
+        """Return the bytes that wait in the queue, without what stands behind them."""
+        pieces: list[bytes] = []
+        with suppress(queue.Empty):
+            while len(pieces) < _MOST_PIECES:
+                item = self._arrived.get_nowait()
+                if not (isinstance(item, bytes) and item):
+                    self._behind.append(item)
+                    break
+                pieces.append(item)
+        return b"".join(pieces)
+
     def _next(self, within: float | None) -> _Item:
         ends = min(self._deadline, self._heard_at + self._limits.idle_seconds)
         wait = max(0.0, ends - time.monotonic())
+        wait = wait if within is None else min(wait, within)
         try:
-            item = self._arrived.get(timeout=wait if within is None else min(wait, within))
+            item = self._behind.pop() if self._behind else self._arrived.get(timeout=wait)
         except queue.Empty:
             item = None
         if self._stop.is_set:
@@ -178,9 +189,11 @@ class _Connection:
             self._response = response
         try:
             self._arrived.put(_Head(response.status_code, response.headers))
+            left = self._limits.max_bytes  # counted here: what waits for a slow reader is in memory too
             while data := response.raw.read1(_READ, decode_content=True):
-                self._arrived.put(data)
-                if self._left.is_set():
+                left -= len(data)
+                self._arrived.put(data if left >= 0 else _too_large(self._limits.max_bytes))
+                if left < 0 or self._left.is_set():
                     return
             self._arrived.put(b"")
         finally:
@@ -230,7 +243,9 @@ def _failure(error: Exception, url: str) -> ProviderError:
     if isinstance(error, requests.exceptions.SSLError):
         return ProviderError("network", f"cannot connect to {host}: its certificate is not accepted")
     if isinstance(error, requests.ConnectionError) and not isinstance(error, requests.ReadTimeout):
-        return ProviderError("network", f"cannot connect to {host}, or it hung up", retryable=True)
+        return ProviderError(
+            "network", f"cannot connect to {host}, or it hung up: does the model run there?", retryable=True
+        )
     if isinstance(error, _TIMEOUTS):
         return ProviderError("timeout", f"{host} fell silent", retryable=True)
     return ProviderError("network", f"the connection to {host} broke", retryable=True)

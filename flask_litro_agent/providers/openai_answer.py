@@ -16,30 +16,18 @@ from flask_litro_agent.contracts import (
     ProviderEvent,
     ReasoningDelta,
 )
-from flask_litro_agent.providers.deltas import Characters, cleaned
+from flask_litro_agent.providers.characters import Characters, cleaned
 from flask_litro_agent.providers.frames import DONE
+from flask_litro_agent.providers.identifiers import Names
 from flask_litro_agent.providers.openai_calls import Calls
+from flask_litro_agent.providers.reasons import finish_reason
 from flask_litro_agent.providers.thinking_tag import ThinkingTag
 from flask_litro_agent.providers.tokens import Tokens
-from flask_litro_agent.providers.transcript import Names
 
 __all__ = ["OpenAIAnswer"]
 
 _REASONING = ("reasoning_content", "reasoning", "reasoning_text", "thinking")
-_REASONS = {
-    "stop": ("stop", "end_turn", "stop_sequence", "eos", "eos_token", "complete", "completed", "end"),
-    "length": ("length", "max_tokens", "max_output_tokens", "model_length", "model_context_window_exceeded"),
-    "tool_calls": ("tool_calls", "tool_use", "function_call", "tool_call"),
-    "content_filter": (
-        "content_filter",
-        "safety",
-        "refusal",
-        "sensitive",
-        "recitation",
-        "prohibited_content",
-    ),
-}
-_REASON = {word: reason for reason, words in _REASONS.items() for word in words}
+_REASONED = frozenset({*_REASONING, "reasoning_details"})
 _ABORTED = frozenset(
     {"abort", "aborted", "cancelled", "canceled", "error", "network_error", "insufficient_system_resource"}
 )
@@ -82,10 +70,10 @@ class OpenAIAnswer:
             self.is_complete = True
             return
         self._tokens.take(payload.get("usage"), model=payload.get("model"))
-        if isinstance(groq := payload.get("x_groq"), Mapping):
+        if isinstance(groq := payload.get("x_groq"), dict):
             self._tokens.take(groq.get("usage"))
         for number, choice in enumerate(_list(payload.get("choices"))):
-            if isinstance(choice, Mapping):
+            if isinstance(choice, dict):
                 yield from self._choice(choice, number)
 
     def flush(self) -> Iterator[ProviderEvent]:
@@ -119,30 +107,31 @@ class OpenAIAnswer:
         self._tokens.take(choice.get("usage"))
         delta = choice.get("delta")
         is_whole = not delta and not (self._has_text or self._calls or self._has_reasoning)
-        if is_whole and isinstance(message := choice.get("message"), Mapping):
+        if is_whole and isinstance(message := choice.get("message"), dict):
             self._finish = self._finish or "stop"
             delta = message
         elif not delta and isinstance(choice.get("text"), str):
             delta = {"content": choice["text"]}
-        if isinstance(delta, Mapping):
+        if isinstance(delta, dict):
             yield from self._delta(delta, choice.get("index", number))
         finish = choice.get("finish_reason")
         if isinstance(finish, str) and finish:
             self._finish = finish.lower()
 
     def _delta(self, delta: Mapping[str, Any], choice: object) -> Iterator[ProviderEvent]:
-        yield from self._reasoned(delta)
+        if not _REASONED.isdisjoint(delta):
+            yield from self._reasoned(delta)
         yield from self._said(delta.get("content"))
         if isinstance(refusal := delta.get("refusal"), str) and refusal:
             self._is_refused = True
             yield from self._written(refusal)
         entries = delta.get("tool_calls")
-        for entry in _list([entries] if isinstance(entries, Mapping) else entries):
-            if isinstance(entry, Mapping):
-                self._calls.take(entry, choice=choice)
-        if isinstance(legacy := delta.get("function_call"), Mapping):
+        for number, entry in enumerate(_list([entries] if isinstance(entries, dict) else entries)):
+            if isinstance(entry, dict):
+                self._calls.take(entry, choice=choice, is_first=number == 0)
+        if isinstance(legacy := delta.get("function_call"), dict):
             self._calls.take({"index": "function_call", "function": legacy}, choice=choice)
-        if isinstance(extra := delta.get("extra_content"), Mapping):
+        if isinstance(extra := delta.get("extra_content"), dict):
             self._fields["extra_content"] = {**self._fields.get("extra_content", {}), **extra}
 
     def _reasoned(self, delta: Mapping[str, Any]) -> Iterator[ProviderEvent]:
@@ -150,7 +139,7 @@ class OpenAIAnswer:
         given = {name: delta[name] for name in _REASONING if isinstance(delta.get(name), str) and delta[name]}
         for name, text in given.items():
             self._fields[name] = self._fields.get(name, "") + text
-        details = [item for item in _list(delta.get("reasoning_details")) if isinstance(item, Mapping)]
+        details = [item for item in _list(delta.get("reasoning_details")) if isinstance(item, dict)]
         if details:
             _append_details(self._fields.setdefault("reasoning_details", []), details)
         text = next(iter(given.values()), "") or "".join(
@@ -165,13 +154,13 @@ class OpenAIAnswer:
         if isinstance(content, str):
             yield from self._written(content)
             return
-        for part in [content] if isinstance(content, Mapping) else _list(content):
+        for part in [content] if isinstance(content, dict) else _list(content):
             if isinstance(part, str):
                 yield from self._written(part)
-            elif isinstance(part, Mapping) and part.get("type") == "thinking":
+            elif isinstance(part, dict) and part.get("type") == "thinking":
                 self._has_reasoning = True
                 yield ReasoningDelta(self._reasoning.take(_text_of(part.get("thinking"))))
-            elif isinstance(part, Mapping) and part.get("type") in ("text", "output_text", None):
+            elif isinstance(part, dict) and part.get("type") in ("text", "output_text", None):
                 yield from self._written(_text_of(part.get("text")))
 
     def _written(self, text: str) -> Iterator[ProviderEvent]:
@@ -181,7 +170,7 @@ class OpenAIAnswer:
             yield delta
 
     def _reason(self) -> str:
-        reason = _REASON.get(self._finish, "other") if self._finish else "stop"
+        reason = finish_reason(self._finish)
         if reason == "length":
             return reason
         if self._calls:
@@ -206,10 +195,10 @@ def _list(value: Any) -> list[Any]:
 def _text_of(value: Any) -> str:
     if isinstance(value, str):
         return value
-    return "".join(str(item.get("text") or "") if isinstance(item, Mapping) else "" for item in _list(value))
+    return "".join(str(item.get("text") or "") if isinstance(item, dict) else "" for item in _list(value))
 
 
-def _append_details(kept: list[dict[str, Any]], details: list[Mapping[str, Any]]) -> None:
+def _append_details(kept: list[dict[str, Any]], details: list[dict[str, Any]]) -> None:
     """Add ``reasoning_details``, which come in pieces that belong together by type and index."""
     for item in details:
         last = kept[-1] if kept else {}

@@ -14,7 +14,7 @@ from typing import Any
 
 from flask_litro_agent.contracts import ToolCallEvent
 from flask_litro_agent.providers.arguments import Arguments
-from flask_litro_agent.providers.transcript import Names
+from flask_litro_agent.providers.identifiers import Names
 
 __all__ = ["Calls"]
 
@@ -51,13 +51,14 @@ class Calls:
         extras = [call.extra for call in self._named_or_filled()]
         return extras if any(extras) else []
 
-    def take(self, entry: Mapping[str, Any], *, choice: object) -> None:
-        """Take one entry of ``delta.tool_calls``."""
+    def take(self, entry: Mapping[str, Any], *, choice: object, is_first: bool = True) -> None:
+        """Take one entry of ``delta.tool_calls``; ``is_first`` says that it is the first of its delta."""
         function = entry.get("function")
-        function = function if isinstance(function, Mapping) else entry
+        function = function if isinstance(function, dict) else entry
         id, name, index = _word(entry.get("id")), _word(function.get("name")), _index(entry, choice)
         fragment = function.get("arguments")
-        call = self._find(id, name, index, fragment) or self._open(id)
+        is_sibling = not is_first and bool(name) and not id and index is None
+        call = (None if is_sibling else self._find(id, name, index, fragment)) or self._open(id)
         if index is not None:
             self._by_index[index] = call
         if id and not call.id:
@@ -91,40 +92,30 @@ class Calls:
     def _find(self, id: str, name: str, index: object, fragment: Any) -> _Call | None:
         """Return the call that an entry continues, or None when it opens one."""
         at_index = self._by_index.get(index) if index is not None else None
-        if id:
-            return self._by_its_id(id, name, index, at_index, fragment)
-        if at_index is not None:
-            return None if name and self._is_another(at_index, name, fragment) else at_index
-        last = self._calls[-1] if self._calls else None
-        if last is None or not name:
-            return last
-        if index is None and not self._is_another(last, name, fragment):
-            return last
-        return None
+        call = self._with_id(id, name, index, at_index) if id else at_index or self._last(name, index)
+        return None if call and name and self._is_another(call, id, name, fragment) else call
 
-    def _by_its_id(
-        self, id: str, name: str, index: object, at_index: _Call | None, fragment: Any
-    ) -> _Call | None:
+    def _with_id(self, id: str, name: str, index: object, at_index: _Call | None) -> _Call | None:
         known = self._by_id.get(id)
-        if known is None:
-            if at_index is None:
-                return None
-            if not at_index.id:
-                return None if name and self._is_another(at_index, name, fragment) else at_index
-            return at_index if not name and not at_index.arguments.is_complete else None
+        if known is None:  # a new call, unless the id came late or changes in every delta
+            is_open = at_index and (not at_index.id or not (name or at_index.arguments.is_complete))
+            return at_index if is_open else None
         if at_index is not None and at_index.id == id:
-            known = at_index
-        elif index is not None and name and at_index is None:
-            return None
-        return None if name and self._is_another(known, name, fragment) else known
+            return at_index
+        return None if name and index is not None and at_index is None else known
 
-    def _is_another(self, call: _Call, name: str, fragment: Any) -> bool:
+    def _last(self, name: str, index: object) -> _Call | None:
+        """Return the call that was opened last, unless a name under a new index opens one."""
+        return None if (name and index is not None) or not self._calls else self._calls[-1]
+
+    def _is_another(self, call: _Call, id: str, name: str, fragment: Any) -> bool:
         """Whether an entry with a name is a call of its own, although its id or index is this call's."""
-        if call.arguments.is_empty:
-            return call.name in self._names and name in self._names and name != call.name
-        if not call.arguments.is_complete:
+        if name != call.name and name in self._names and call.name in self._names:
+            return True
+        if not fragment or not call.arguments.is_complete or call.arguments.repeats(fragment):
             return False
-        return not (isinstance(fragment, str) and (not fragment or call.arguments.repeats(fragment)))
+        is_whole = Arguments.of(fragment).is_complete
+        return not call.arguments.is_placeholder or (is_whole and id != call.id)
 
     def _named(self, name: str, piece: str) -> str:
         """Return the name with another piece of it: repeated, grown, or the next piece."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import functools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -11,8 +11,8 @@ from urllib.parse import urlsplit
 from flask_litro_agent import strict_json
 from flask_litro_agent.contracts import ChatRequest, ProviderError, ProviderEvent, Stop
 from flask_litro_agent.providers import openai_request, wire
+from flask_litro_agent.providers.identifiers import Names
 from flask_litro_agent.providers.openai_answer import OpenAIAnswer
-from flask_litro_agent.providers.transcript import Names
 
 __all__ = ["OPENAI_URL", "OpenAICompatible", "openai_compatible"]
 
@@ -27,13 +27,15 @@ def openai_compatible(
     api_key: str | None = None,
     headers: Mapping[str, str] | None = None,
     dialect: Literal["openai", "mistral"] | None = None,
+    strict_tools: bool = False,
     extra: Mapping[str, Any] | None = None,
 ) -> OpenAICompatible:
     """Return a provider for ``<base_url>/chat/completions``; without a URL, OpenAI's.
 
     Without ``api_key`` the key is ``OPENAI_API_KEY`` of the environment, looked up at each call; ``""`` sends none.
     ``extra`` is merged into the body (``{"reasoning_effort": "low"}``). ``dialect="mistral"`` keeps Mistral's rules
-    for ids and order; by default they are kept when the model or the host is called so.
+    for ids and order; by default they are kept when the model or the host is called so. ``strict_tools`` asks the
+    server to hold a call's arguments to the tool's schema; not every server takes the word.
     """
     return OpenAICompatible(
         model,
@@ -41,6 +43,7 @@ def openai_compatible(
         api_key=api_key,
         headers=dict(headers or {}),
         dialect=dialect,
+        strict_tools=strict_tools,
         extra=dict(extra or {}),
     )
 
@@ -54,11 +57,12 @@ class OpenAICompatible:
     api_key: str | None = field(default=None, repr=False)
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     dialect: Literal["openai", "mistral"] | None = None
+    strict_tools: bool = False
     extra: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
     def stream(self, request: ChatRequest, stop: Stop) -> Iterator[ProviderEvent]:
         """Ask, and yield the events of the answer as they arrive."""
-        key = (os.environ.get("OPENAI_API_KEY", "") if self.api_key is None else self.api_key).strip()
+        key = wire.key(self.api_key, "OPENAI_API_KEY")
         if fault := self._fault(key):
             yield ProviderError("configuration", fault)
             return
@@ -80,23 +84,16 @@ class OpenAICompatible:
             self.model,
             ids=openai_request.NINE_CHARACTERS if self._is_mistral else openai_request.IDS,
             limit_name="max_completion_tokens" if self._host.endswith("openai.com") else "max_tokens",
+            strict_tools=self.strict_tools,
             extra=self.extra,
         )
-
-        def instead(status: int, refused: bytes) -> bytes | None:
-            """Once without ``stream_options``, for a server that does not know it."""
-            if status in (400, 422) and b"stream_options" in refused:
-                return strict_json.encode(
-                    {name: value for name, value in body.items() if name != "stream_options"}
-                )
-            return None
 
         return wire.Ask(
             f"{self.base_url.rstrip('/')}/chat/completions",
             wire.headers({"authorization": f"Bearer {key}"} if key else {}, self.headers),
             strict_json.encode(body),
             secrets=(key, *self.headers.values()),
-            instead=instead,
+            instead=functools.partial(_second_try, body),
         )
 
     @property
@@ -109,3 +106,10 @@ class OpenAICompatible:
             return self.dialect == "mistral"
         named = f"{self.model} {self._host}".lower()
         return any(name in named for name in _MISTRAL)
+
+
+def _second_try(body: Mapping[str, Any], status: int, refused: bytes) -> bytes | None:
+    """Return the body without ``stream_options``, for a server that does not know it."""
+    if status not in (400, 422) or b"stream_options" not in refused:
+        return None
+    return strict_json.encode({name: value for name, value in body.items() if name != "stream_options"})

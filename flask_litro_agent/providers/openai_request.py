@@ -9,17 +9,12 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from flask_litro_agent import strict_json
 from flask_litro_agent.contracts import ChatRequest, Image, Text, ToolResult, ToolSpec
-from flask_litro_agent.providers.deltas import cleaned
-from flask_litro_agent.providers.transcript import (
-    AssistantTurn,
-    Names,
-    UserTurn,
-    distinct,
-    object_schema,
-    turns,
-)
+from flask_litro_agent.providers.characters import cleaned, written
+from flask_litro_agent.providers.identifiers import Names
+from flask_litro_agent.providers.toolset import declared
+from flask_litro_agent.providers.transcript import AssistantTurn, UserTurn, parts_of, turns
+from flask_litro_agent.schemas import openai_strict
 
 __all__ = ["IDS", "NINE_CHARACTERS", "body", "state_marks"]
 
@@ -39,33 +34,39 @@ def body(
     *,
     ids: re.Pattern[str] = IDS,
     limit_name: str = "max_tokens",
+    strict_tools: bool = False,
     extra: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Return the body. ``ids`` is what a call id must match, ``limit_name`` what the server calls max_tokens."""
+    """Return the body. ``ids`` is what a call id must match, ``limit_name`` what the server calls max_tokens.
+
+    With ``strict_tools`` each tool says whether its arguments are held to its schema, and is where it can be.
+    """
     names = Names(request.tools)
-    repaired = turns(request, state_of=state_marks(model), legal_id=ids)
+    repaired = turns(
+        request, state_of=state_marks(model), legal_id=ids, speaks=lambda turn: turn.text or turn.calls
+    )
     made: dict[str, Any] = {
         "model": model,
         "messages": list(_messages(request.system, repaired, names, must_alternate=ids is NINE_CHARACTERS)),
         "stream": True,
         "stream_options": {"include_usage": True},
     }
-    if tools := list(_tools(request.tools, names)):
+    if tools := list(_tools(request.tools, names, strict=strict_tools)):
         made["tools"] = tools
-    if request.options.max_tokens is not None:
-        made[limit_name] = request.options.max_tokens
-    if request.options.temperature is not None:
-        made["temperature"] = request.options.temperature
+    asked = {limit_name: request.options.max_tokens, "temperature": request.options.temperature}
+    made |= {name: value for name, value in asked.items() if value is not None}
     cleaned_body: dict[str, Any] = cleaned(made | dict(extra or {}))
     return cleaned_body
 
 
-def _tools(tools: tuple[ToolSpec, ...], names: Names) -> Iterator[dict[str, Any]]:
-    for tool in distinct(tools):
+def _tools(tools: tuple[ToolSpec, ...], names: Names, *, strict: bool) -> Iterator[dict[str, Any]]:
+    for tool in declared(tools):
+        form = openai_strict(tool.parameters) if strict else None
         function = {
             "name": names.sent(tool.name),
             "description": tool.description,
-            "parameters": object_schema(tool.parameters),
+            "parameters": form or tool.parameters,
+            **({"strict": form is not None} if strict else {}),
         }
         yield {"type": "function", "function": function}
 
@@ -78,9 +79,7 @@ def _messages(
     last_user = max((number for number, turn in enumerate(repaired) if _asks(turn)), default=-1)
     for number, turn in enumerate(repaired):
         if isinstance(turn, AssistantTurn):
-            message = _assistant(turn, names, with_reasoning=number > last_user)
-            if message["content"] is not None or "tool_calls" in message:
-                yield message
+            yield _assistant(turn, names, with_reasoning=number > last_user)
         else:
             yield from _user(turn, must_alternate=must_alternate)
 
@@ -104,7 +103,7 @@ def _assistant(turn: AssistantTurn, names: Names, *, with_reasoning: bool) -> di
                 "type": "function",
                 "function": {
                     "name": names.sent(call.name),
-                    "arguments": strict_json.encode(cleaned(call.input)).decode(),
+                    "arguments": written(call.input),
                 },
             }
             for number, call in enumerate(calls)
@@ -126,30 +125,16 @@ def _user(turn: UserTurn, *, must_alternate: bool) -> Iterator[dict[str, Any]]:
 
 
 def _output(result: ToolResult) -> str:
-    parts = _parts(result.output)
+    parts = parts_of(result.output)
     if parts is None:
-        return result.output if isinstance(result.output, str) else _json(result.output)
+        return result.output if isinstance(result.output, str) else written(result.output)
     text = "\n".join(part.text for part in parts if isinstance(part, Text))
     return text or "The image follows."
 
 
 def _images(result: ToolResult) -> list[Text | Image]:
-    images: list[Text | Image] = [part for part in _parts(result.output) or [] if isinstance(part, Image)]
+    images: list[Text | Image] = [part for part in parts_of(result.output) or [] if isinstance(part, Image)]
     return [Text(f"From {result.name} ({result.call_id}):"), *images] if images else []
-
-
-def _parts(output: Any) -> list[Text | Image] | None:
-    """Return a result's parts, or None when it is a JSON value."""
-    is_parts = (
-        isinstance(output, (list, tuple))
-        and output
-        and all(isinstance(part, (Text, Image)) for part in output)
-    )
-    return list(output) if is_parts else None
-
-
-def _json(value: Any) -> str:
-    return strict_json.encode(cleaned(value)).decode()
 
 
 def _content(parts: list[Text | Image]) -> str | list[dict[str, Any]]:

@@ -55,7 +55,7 @@ _WORDS = {
     ),
     "quota": (
         r"insufficient[_ ](quota|balance|credit|funds)",
-        r"billing|credit balance|current quota|payment",
+        r"billing|credit balance|current quota|payment|api usage limit",
     ),
     "rate_limit": (
         r"rate[_ -]?limit|too[_ ]many[_ ]requests|throttl|per minute",
@@ -66,6 +66,7 @@ _WORDS = {
         r"(prompt|input|request|messages?) (is |are )?too (long|large)|request_too_large|string_above_max_length",
         r"too many (input |prompt )?tokens|reduce the length|tokens? > \d+ maximum",
         r"maximum (input|prompt|number of) (length|tokens)|(input|prompt) (token count|length)[^.]{0,60}exceed",
+        r"prompt exceeds|range of input length|`inputs` tokens|more than max tokens|max input (tokens|characters)",
     ),
     "auth": (
         r"authentication|unauthori[sz]ed|permission_|invalid[_ ]?(x-)?api[_ -]?key",
@@ -79,8 +80,9 @@ _WORDS = {
     "bad_request": (r"invalid_request|bad_?request|validation_?error|invalid_argument|unprocessable",),
 }
 _BY_WORDS = tuple((code, re.compile("|".join(words))) for code, words in _WORDS.items())
-_CODES = ("code", "type", "status", "error_code")
-_MEMBERS = ("error", "message", "detail", "msg", "error_msg", "error_message", "errors", "innererror")
+_CODES = ("code", "type", "status", "error_code", "status_code", "errorcode")
+_WHY = ("message", "msg", "error_msg", "error_message", "status_msg", "faultstring")
+_MEMBERS = ("error", *_WHY, "detail", "details", "errors", "innererror", "fault", "base_resp")
 _MOST_ITEMS = 12
 _KEY = re.compile(r"\b(?:sk|pk|rk|xai|gsk|key|api)[-_][A-Za-z0-9_*.…-]{6,}|\b[Bb]earer\s+\S+")
 _REQUEST_ID = re.compile(r"[\w.:-]{1,80}")
@@ -106,14 +108,16 @@ def complaint(payload: Any) -> Any | None:
     """Return the error inside a payload, or None when the payload is no error."""
     if not isinstance(payload, dict):
         return None
-    if payload.get("error"):
+    if payload.get("error") or "error" in (payload.get("type"), payload.get("object")):
         return payload
-    if payload.get("type") == "error" or payload.get("object") == "error":
+    if isinstance(said := payload.get("base_resp"), dict) and _is_coded(said):
         return payload
-    if any(payload.get(name) for name in ("choices", "content", "usage", "delta")):
+    if payload.get("choices") or payload.get("content") or payload.get("usage") or payload.get("delta"):
         return None
-    says_why = isinstance(payload.get("message") or payload.get("error_msg"), str)
-    return payload if payload.get("detail") or (says_why and _is_coded(payload)) else None
+    if any(payload.get(name) for name in ("detail", "errors", "fault")):
+        return payload
+    says_why = any(isinstance(payload.get(name), str) for name in _WHY)
+    return payload if says_why and _is_coded(payload) else None
 
 
 def refusal(
@@ -172,9 +176,12 @@ def _inward(payload: Any) -> Iterator[Any]:
 
 def _is_coded(payload: Mapping[str, Any]) -> bool:
     """Whether a payload has a code of failure; a progress note has none, or one that says all is well."""
-    if payload.get("error_code") or payload.get("error_msg") or _status(payload.get("status")):
+    if any(payload.get(name) for name in ("error_code", "error_msg", "error_message")):
         return True
-    return str(payload.get("code") or "0").lower() not in ("0", "200", "ok", "success")
+    if payload.get("success") is False or payload.get("status") == "error" or _status(payload.get("status")):
+        return True
+    code = payload.get("code") or payload.get("status_code") or "0"
+    return str(code).lower() not in ("0", "200", "ok", "success")
 
 
 def _status(value: Any) -> int | None:

@@ -45,7 +45,7 @@ class Tokens:
         """Take a ``usage`` object of either dialect, and the name of the model that answers."""
         if isinstance(model, str) and model:
             self._model = model
-        if not isinstance(usage, Mapping):
+        if not isinstance(usage, dict):
             return
         for name, places in _NAMES.items():
             counts = (_count(usage, place) for place in places)
@@ -60,6 +60,6 @@ class Tokens:
 def _count(usage: Mapping[str, Any], place: str) -> int | None:
     value: Any = usage
     for name in place.split("."):
-        value = value.get(name) if isinstance(value, Mapping) else None
+        value = value.get(name) if isinstance(value, dict) else None
     is_count = isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value < 10**12
     return int(value) if is_count else None

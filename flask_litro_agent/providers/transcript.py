@@ -2,15 +2,13 @@
 
 Histories have gaps: a turn was stopped before a tool answered, a provider made ids or names that another refuses, a
 message is empty. The rules of the strictest servers hold here, for both dialects: every call has exactly one result
-and every result a call, in place; user messages in a row are one; no text is blank; ids and names are legal and
-unique.
+and every result a call, in place; user messages in a row are one; no text is blank; ids are legal and unique.
 """
 
 from __future__ import annotations
 
-import hashlib
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -22,14 +20,12 @@ from flask_litro_agent.contracts import (
     Text,
     ToolCall,
     ToolResult,
-    ToolSpec,
 )
+from flask_litro_agent.providers.identifiers import Ids
 
-__all__ = ["AssistantTurn", "Names", "UserTurn", "distinct", "object_schema", "turns"]
+__all__ = ["AssistantTurn", "UserTurn", "parts_of", "turns"]
 
 _UNANSWERED = "No result: the call was interrupted."
-_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
-_ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,42 +52,24 @@ class AssistantTurn:
         return "".join(part.text for part in self.parts if isinstance(part, Text))
 
 
-class Names:
-    """The tools' names as a server accepts them, and back. Legal names stay as they are."""
-
-    def __init__(self, tools: Iterable[ToolSpec]) -> None:
-        names = list(dict.fromkeys(tool.name for tool in tools))
-        self._sent = {name: name for name in names if _NAME.fullmatch(name)}
-        for name in names:
-            if name not in self._sent:
-                self._sent[name] = _legal_name(name, taken=self._sent.values())
-        self._original = {sent: name for name, sent in self._sent.items()}
-
-    def sent(self, name: str) -> str:
-        """Return the name to send, also for a tool that is no longer there."""
-        return self._sent.get(name) or (name if _NAME.fullmatch(name) else _legal_name(name, taken=()))
-
-    def original(self, sent: str) -> str:
-        """Return the tool's own name."""
-        return self._original.get(sent, sent)
-
-    def __contains__(self, sent: str) -> bool:
-        return sent in self._original
-
-
 def turns(
-    request: ChatRequest, *, state_of: Mapping[str, Any], legal_id: re.Pattern[str]
+    request: ChatRequest,
+    *,
+    state_of: Mapping[str, Any],
+    legal_id: re.Pattern[str],
+    speaks: Callable[[AssistantTurn], object],
 ) -> list[UserTurn | AssistantTurn]:
     """Return the repaired messages.
 
-    ``state_of`` are the members that a state must have to be replayed; ``legal_id`` is what an id must match.
+    ``state_of`` are the members that a state must have to be replayed; ``legal_id`` is what an id must match;
+    ``speaks`` says whether anything of a turn can be sent, for a turn without is left out.
     """
-    ids = _Ids(legal_id)
+    ids = Ids(legal_id)
     repaired: list[UserTurn | AssistantTurn] = []
     for position, message in enumerate(request.messages):
         if message.role == "assistant":
             said = _assistant(message, state_of)
-            if said.parts or said.state:
+            if speaks(said):
                 following = _until_assistant(request.messages[position + 1 :])
                 repaired += _answered(said, following, ids)
         else:
@@ -99,21 +77,10 @@ def turns(
     return repaired
 
 
-def distinct(tools: Iterable[ToolSpec]) -> list[ToolSpec]:
-    """Return the tools, of those with one name the first."""
-    by_name: dict[str, ToolSpec] = {}
-    for tool in tools:
-        by_name.setdefault(tool.name, tool)
-    return list(by_name.values())
-
-
-def object_schema(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a schema that says it is an object with properties, as servers demand."""
-    schema = {name: value for name, value in parameters.items() if value is not None}
-    schema["type"] = "object"
-    if not isinstance(schema.get("properties"), Mapping):
-        schema["properties"] = {}
-    return schema
+def parts_of(output: Any) -> list[Text | Image] | None:
+    """Return the parts that a result is made of, or None when it is a JSON value."""
+    is_parts = isinstance(output, (list, tuple)) and all(isinstance(part, (Text, Image)) for part in output)
+    return list(output) if is_parts and output else None
 
 
 def _assistant(message: Message, state_of: Mapping[str, Any]) -> AssistantTurn:
@@ -144,7 +111,7 @@ def _until_assistant(messages: Sequence[Message]) -> list[ToolResult]:
     return results
 
 
-def _answered(said: AssistantTurn, results: list[ToolResult], ids: _Ids) -> list[UserTurn | AssistantTurn]:
+def _answered(said: AssistantTurn, results: list[ToolResult], ids: Ids) -> list[UserTurn | AssistantTurn]:
     """Pair calls and results by id, in order, under legal ids; make up the result that is missing."""
     waiting: dict[str, list[ToolResult]] = {}
     for result in results:
@@ -171,35 +138,3 @@ def _add(repaired: list[UserTurn | AssistantTurn], turn: UserTurn) -> None:
         repaired[-1].parts.extend(turn.parts)
     else:
         repaired.append(turn)
-
-
-class _Ids:
-    """Call ids that are legal and used once; the same history always gives the same ids."""
-
-    def __init__(self, legal: re.Pattern[str]) -> None:
-        self._legal = legal
-        self._used: set[str] = set()
-
-    def legal(self, id: str) -> str:
-        wanted, attempt = id, 0
-        while wanted in self._used or not self._legal.fullmatch(wanted):
-            wanted, attempt = _digest(f"{id}#{attempt}", 9), attempt + 1
-        self._used.add(wanted)
-        return wanted
-
-
-def _legal_name(name: str, *, taken: Iterable[str]) -> str:
-    legal = re.sub(r"[^A-Za-z0-9_-]", "_", name)[:64] or "tool"
-    if legal in taken or len(name) > 64:
-        legal = f"{legal[:55]}_{_digest(name, 8)}"
-    return legal
-
-
-def _digest(text: str, length: int) -> str:
-    """Return letters and digits made from the text."""
-    number = int.from_bytes(hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[:16])
-    digits = ""
-    while len(digits) < length:
-        number, digit = divmod(number, len(_ALPHABET))
-        digits += _ALPHABET[digit]
-    return digits

@@ -8,6 +8,7 @@ or ProviderError, unless a stop came.
 from __future__ import annotations
 
 import dataclasses
+import os
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -19,7 +20,7 @@ from flask_litro_agent.providers.deltas import merged
 from flask_litro_agent.providers.frames import DONE, Broken, payloads
 from flask_litro_agent.providers.sse import Event, EventStream, StreamTooLarge
 
-__all__ = ["Answer", "Ask", "converse", "headers", "limits", "url_fault"]
+__all__ = ["Answer", "Ask", "converse", "headers", "key", "limits", "url_fault"]
 
 _ERROR_BODY = 65536
 _ERROR_BODY_SECONDS = 5.0
@@ -74,6 +75,11 @@ class Ask:
 def headers(own: Mapping[str, str], given: Mapping[str, str]) -> dict[str, str]:
     """Return what every question sends, then the dialect's own headers, then those of the site."""
     return {**_HEADERS, **own, **{name.lower(): value for name, value in given.items()}}
+
+
+def key(given: str | None, variable: str) -> str:
+    """Return the given key, or the environment's."""
+    return (os.environ.get(variable, "") if given is None else given).strip()
 
 
 def url_fault(base_url: str) -> str | None:
@@ -208,7 +214,7 @@ class _Reading:
     def _unframed(self) -> Iterator[ProviderEvent]:
         """Read an answer that is no event stream: plain JSON, which may be an error."""
         text = self._stream.stray.strip()
-        if "{" in text:
+        if "{" in text and not text.startswith("<"):
             yield from self._payloads(text, "")
         elif text:
             self._cut = _protocol("it is no event stream")

@@ -1,7 +1,8 @@
 """What marshmallow schemas mean outside of Python: their JSON Schema, and the arguments they read.
 
     json_schema(schema)            the schema as a document, and what the document cannot say
-    openai_strict, anthropic_profile   the document as a provider's strict mode takes it
+    openai_strict(document)        the document as OpenAI's strict mode takes it
+    anthropic_strict(documents)    a request's documents as Anthropic's strict mode takes them
     load_arguments(schema, raw)    what a tool gets
     canonicalise(schema, raw)      the one form of arguments that is shown, compared and run
     write_schema_faults(schema)    why a schema has no such form
@@ -13,14 +14,14 @@ The rule that must not be broken: a document accepts nothing that its schema's `
 from flask_litro_agent.schemas.arguments import load_arguments
 from flask_litro_agent.schemas.canonical import MAX_CANONICAL, Canonical, canonicalise
 from flask_litro_agent.schemas.document import JSONSchema, json_schema
-from flask_litro_agent.schemas.profiles import anthropic_profile, openai_strict
+from flask_litro_agent.schemas.profiles import anthropic_strict, openai_strict
 from flask_litro_agent.schemas.write_faults import write_schema_faults
 
 __all__ = [
     "MAX_CANONICAL",
     "Canonical",
     "JSONSchema",
-    "anthropic_profile",
+    "anthropic_strict",
     "canonicalise",
     "json_schema",
     "load_arguments",

@@ -2,19 +2,20 @@
 
 Each provider compiles a subset of JSON Schema into a grammar. A keyword outside of the subset moves into the
 description, where the model still reads it; the tool's own schema still checks it. Sources: OpenAI, "Structured
-Outputs: supported schemas"; Anthropic, "Structured outputs: JSON Schema limitations".
+Outputs: supported schemas"; Anthropic, "Structured outputs: JSON Schema limitations" and "complexity limits".
 """
 
 from __future__ import annotations
 
 import json
+import operator
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from flask_litro_agent.schemas.statement import json_type, nullable
 
-__all__ = ["anthropic_profile", "openai_strict"]
+__all__ = ["anthropic_strict", "openai_strict"]
 
 Node = dict[str, Any]
 
@@ -45,7 +46,7 @@ _OPENAI: Final = _STRUCTURE | {
     "minimum",
     "multipleOf",
 }
-_ANTHROPIC: Final = _STRUCTURE | {"default", "prefixItems"}
+_ANTHROPIC: Final = _STRUCTURE | {"default"}
 _LOOKAROUND: Final = re.compile(r"\(\?[=!<]|\\[bB1-9]")
 
 #: OpenAI's published limits of one schema.
@@ -53,6 +54,9 @@ _MAX_PROPERTIES: Final = 5000
 _MAX_ENUM_VALUES: Final = 1000
 _MAX_NAMES: Final = 120_000
 _LONG_ENUM, _MAX_LONG_ENUM = 250, 15_000
+
+#: Anthropic's published limits of one request: strict tools, optional parameters, parameters of several types.
+_REQUEST: Final = (20, 24, 16)
 
 _WORDS: Final = {
     "exclusiveMaximum": "Less than {}.",
@@ -69,8 +73,6 @@ _WORDS: Final = {
     "multipleOf": "A multiple of {}.",
     "pattern": "Matches {}.",
 }
-
-
 _TITLES: Final = {"allOf": "All of", "default": "Default", "not": "Not", "propertyNames": "Each name"}
 
 
@@ -90,9 +92,20 @@ def openai_strict(document: Mapping[str, Any]) -> Node | None:
     return strict if strict.get("type") == "object" and _fits(strict) else None
 
 
-def anthropic_profile(document: Mapping[str, Any]) -> Node:
-    """Return the document for Anthropic: ``anyOf`` for null, unsupported constraints in the description."""
-    return _changed(dict(document), _for_anthropic)
+def anthropic_strict(documents: Iterable[Mapping[str, Any]]) -> list[Node | None]:
+    """Return each document for Anthropic's strict mode: ``anyOf`` for null, what may be left out stays optional.
+
+    None for one that cannot be strict, which here is also a schema that contains itself, and for one that the
+    documents before it leave no room for: all of a request become one grammar.
+    """
+    left: tuple[int, ...] = _REQUEST
+    forms: list[Node | None] = []
+    for form in map(_alone, documents):
+        after = left if form is None else tuple(map(operator.sub, left, _cost(form)))
+        fits = min(after) >= 0
+        forms.append(form if fits else None)
+        left = after if fits else left
+    return forms
 
 
 def _changed(node: Node, change: Callable[[Node], Node]) -> Node:
@@ -126,6 +139,35 @@ def _strict(node: Node) -> Node:
     return _lone_reference(strict)
 
 
+def _alone(document: Mapping[str, Any]) -> Node | None:
+    """Return the document for Anthropic as if it were the only one."""
+    try:
+        form = _changed(dict(document), _for_anthropic)
+    except _NotStrict:
+        return None
+    return form if form.get("type") == "object" and not _contains_itself(form) else None
+
+
+def _cost(form: Node) -> tuple[int, int, int]:
+    """Return what the form takes of ``_REQUEST``."""
+    nodes = list(_nodes(form))
+    optional = sum(len(node.get("properties", {})) - len(node.get("required", [])) for node in nodes)
+    return 1, optional, sum(len(node.get("anyOf", [])) > 1 for node in nodes)
+
+
+def _contains_itself(form: Node) -> bool:
+    """Whether a chain of references comes back to where it began."""
+    parts = {f"#/$defs/{name}": part for name, part in form.get("$defs", {}).items()}
+    parts["#"] = {**form, "$defs": {}}
+    leads = {name: {node["$ref"] for node in _nodes(part) if "$ref" in node} for name, part in parts.items()}
+    while leads:
+        ends = [name for name, references in leads.items() if not references & leads.keys()]
+        if not ends:
+            return True
+        leads = {name: references for name, references in leads.items() if name not in ends}
+    return False
+
+
 def _refuse_open(node: Node) -> None:
     types = [node["type"]] if isinstance(node.get("type"), str) else node.get("type", [])
     if "object" in types and ("properties" not in node or node.get("additionalProperties") is not False):
@@ -137,6 +179,7 @@ def _refuse_open(node: Node) -> None:
 
 
 def _for_anthropic(node: Node) -> Node:
+    _refuse_open(node)
     formats = _FORMATS | {"uri"}
     spoken = _spoken(node, lambda keyword, value: _anthropic_takes(keyword, value, formats))
     return _lone_reference(_split_types(spoken))

@@ -49,7 +49,7 @@ class LeaseFile:
         for _ in range(_TRIES):
             fd = open_regular(path, os.O_RDWR | os.O_CREAT)
             try:
-                if _is_locked(fd) and _stands_at(fd, path):
+                if _locked(fd, fcntl.LOCK_EX) and _stands_at(fd, path):
                     lease = _write_lease(fd, key, turn_id)
                     taken, fd = cls(fd, path, lease), -1
                     return taken
@@ -71,7 +71,7 @@ class LeaseFile:
 
     def release(self) -> None:
         """Give the lock back; a second time nothing happens."""
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError, StoreError):
             _write(self._fd, _State(self.lease.epoch))
             fcntl.flock(self._fd, fcntl.LOCK_UN)
         self.forget()
@@ -102,9 +102,10 @@ def holder_of(path: str) -> Holder | None:
     return Holder(state.turn_id, state.epoch) if state else Holder(None, 0)
 
 
-def _is_locked(fd: int) -> bool:
+def _locked(fd: int, how: int) -> bool:
+    """Lock without waiting; return False when another's lock is in the way."""
     try:
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(fd, how | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
     except OSError as error:
@@ -114,12 +115,8 @@ def _is_locked(fd: int) -> bool:
 
 def _is_held(fd: int) -> bool:
     """Whether a writer has the lock; one that only looks shares it."""
-    try:
-        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
+    if not _locked(fd, fcntl.LOCK_SH):
         return True
-    except OSError as error:
-        raise StoreError(f"the lease cannot be read: {error.strerror}") from error
     fcntl.flock(fd, fcntl.LOCK_UN)
     return False
 

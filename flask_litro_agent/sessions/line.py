@@ -24,10 +24,7 @@ MAX_LINE = 8 * 1024 * 1024
 MAX_HEADER = 16 * 1024
 _KINDS = {kind.encode(): kind for kind in events.KINDS}
 #: the usual line, a delta, told apart without decoding it; every other line is decoded
-_DELTA = re.compile(
-    rb'\{"seq":([1-9][0-9]{0,17}),"ts":[0-9]{1,17},"kind":"([a-z-]{1,32})","payload":'
-    rb'\{"text":"(?:[^"\\\x00-\x1f]++|\\["\\/bfnrt])*+"\}\}\n'
-)
+_DELTA = re.compile(events.FRAME + rb'"text":"(?:[^"\\\x00-\x1f]++|\\["\\/bfnrt])*+"\}\}\n')
 _NO_JSON = object()
 _NOTHING = re.compile(rb"(?!)")
 

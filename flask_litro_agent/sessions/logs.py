@@ -25,7 +25,7 @@ from flask_litro_agent.sessions.log_index import LogIndex, Position
 __all__ = ["Logs", "Stamp", "stamp_at"]
 
 _INDEXES = 1024
-_logger = logging.getLogger("flask_litro_agent.sessions")
+logger = logging.getLogger("flask_litro_agent.sessions")
 
 
 class Stamp(NamedTuple):
@@ -50,7 +50,7 @@ class Logs:
         try:
             log = LogFile.open(self._folder.log(key), key, self._disk, flags=flags)
         except StoreError as error:
-            _logger.error("refused a session log: %s", ascii(str(error))[:800])
+            logger.error("refused a session log: %s", ascii(str(error))[:800])
             raise
         except OSError as error:
             raise StoreError(f"{named(key)} cannot be read: {error.strerror}") from error
@@ -104,7 +104,7 @@ class Logs:
                 index.passed(block.end)
                 if block.dropped and not index.has_warned:
                     index.has_warned = True
-                    _logger.warning(
+                    logger.warning(
                         "%s: dropped what is not entry %d of its log", named(key), block.end.seq + 1
                     )
                 yield block

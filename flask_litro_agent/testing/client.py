@@ -24,9 +24,8 @@ from flask import Flask
 from flask_litro_agent import events
 from flask_litro_agent.contracts import Actor, ChatRequest, Provider, ProviderError, SessionKey, SessionStore
 from flask_litro_agent.core.execution import inline
-from flask_litro_agent.errors import ConfigurationError
 from flask_litro_agent.events import Event
-from flask_litro_agent.installation import EXTENSION, Installation
+from flask_litro_agent.installation import installed_in
 from flask_litro_agent.providers.scripted import scripted
 from flask_litro_agent.sessions.file import FileStore
 from flask_litro_agent.turns.runner import Runner
@@ -100,14 +99,14 @@ class AgentClient:
         session_id: str | None = None,
         store: SessionStore | None = None,
     ) -> None:
-        installed = _installed(app, agent)
+        installed = installed_in(app)
+        self.key = SessionKey(installed.agent(agent).name, actor.id, session_id or secrets.token_hex(8))
         self.store = FileStore(self._temporary_folder(), fsync="never") if store is None else store
         runner = Runner(self.store, installed.settings, outbox=installed.runner.outbox)
         self._installed = dataclasses.replace(installed, store=self.store, runner=runner)
         self._gate = installed.gate.within(inline)
         self._provider = None if script is None else _provider(script)
         self.actor = actor
-        self.key = SessionKey(agent, actor.id, session_id or secrets.token_hex(8))
 
     def send(self, text: str) -> TurnRecord:
         """Run a whole turn here and now; return what happened."""
@@ -131,17 +130,6 @@ class AgentClient:
         folder = tempfile.mkdtemp(prefix="litro-")
         weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
         return folder
-
-
-def _installed(app: Flask, agent: str) -> Installation:
-    installed = app.extensions.get(EXTENSION)
-    if not isinstance(installed, Installation):
-        raise ConfigurationError(f"the app {app.name!r} has no LitroAgent: call init_app")
-    if agent not in installed.agents:
-        raise ConfigurationError(
-            f"no agent named {agent!r}; there is: {', '.join(installed.agents) or 'none'}"
-        )
-    return installed
 
 
 def _here(work: Callable[[], None]) -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from flask_litro_agent import events, strict_json
@@ -22,13 +23,17 @@ from flask_litro_agent.turns.writer import Draft
 
 __all__ = ["Answer"]
 
+_MOST = 2 * 1024 * 1024
+_TOO_LARGE = f"the model's answer is larger than {_MOST} characters"
+_CALL_SIZE = 128  # what a call takes beside its input
 _RAW_LIMIT = 4096
+_MESSAGE_LIMIT = 4096
 _NAME_LIMIT = 200  # longer than any tool's name, so a cut one names nothing
 
 
 @dataclass(slots=True)
 class Answer:
-    """Collects one answer; ``started`` once anything of it was shown or kept."""
+    """Collects one answer, so much and no more; ``started`` once anything of it was shown or kept."""
 
     texts: list[str] = field(default_factory=list)
     calls: list[ToolCallEvent] = field(default_factory=list)
@@ -36,9 +41,14 @@ class Answer:
     usage: Usage | None = None
     end: Done | ProviderError | None = None
     started: bool = False
+    _size: int = field(default=0, init=False)
 
     def take(self, event: ProviderEvent) -> Draft | None:
-        """Keep the event; return what of it is shown now."""
+        """Keep the event; return what of it is shown now. An answer that grows too large ends here, as an error."""
+        self._size += 1 + _size(event)
+        if self._size > _MOST:
+            self.end = ProviderError("protocol", _TOO_LARGE)
+            return None
         match event:
             case TextDelta(text) if text:
                 self.started = True
@@ -55,7 +65,9 @@ class Answer:
                 self.state = data
             case Usage():
                 self.usage = event
-            case Done() | ProviderError():
+            case ProviderError():
+                self.end = replace(event, message=event.message[:_MESSAGE_LIMIT])
+            case Done():
                 self.end = event
         return None
 
@@ -74,13 +86,32 @@ class Answer:
             return None
         payload = {
             "round": number,
-            "input_tokens": self.usage.input_tokens or 0,
-            "output_tokens": self.usage.output_tokens or 0,
-            "model": self.usage.model or model,
+            "input_tokens": int(self.usage.input_tokens or 0),
+            "output_tokens": int(self.usage.output_tokens or 0),
+            "model": (self.usage.model or model)[:_NAME_LIMIT],
         }
         if self.usage.cached_tokens is not None:
-            payload["cached_tokens"] = self.usage.cached_tokens
+            payload["cached_tokens"] = int(self.usage.cached_tokens)
         return Draft(events.USAGE, payload)
+
+
+def _size(event: ProviderEvent) -> int:
+    """Return about how many characters the log needs for what an event brings."""
+    match event:
+        case TextDelta(str(text)) | ReasoningDelta(str(text)):
+            return len(text)
+        case ToolCallEvent(input=content):
+            return _CALL_SIZE + _length(content)
+        case AssistantState(data):
+            return _length(data)
+    return 0
+
+
+def _length(content: object) -> int:
+    try:
+        return len(json.dumps(content, ensure_ascii=False))
+    except (ValueError, TypeError, RecursionError):  # no JSON: it is not kept as it is
+        return 0
 
 
 def _sayable(text: str) -> str:

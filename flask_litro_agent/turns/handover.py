@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from itertools import islice
 
 from flask_litro_agent.contracts import Entry, SessionKey, SessionStore
-from flask_litro_agent.errors import LitroError, NotFound
+from flask_litro_agent.errors import LitroError
 from flask_litro_agent.turns.runner import Runner
 
 __all__ = ["hand_over"]
@@ -40,20 +40,17 @@ def _sessions(store: SessionStore, owner: str) -> Iterator[SessionKey]:
 def _move(store: SessionStore, runner: Runner, source: SessionKey, target: SessionKey, ttl: float) -> bool:
     try:
         original = runner.seize(source)
-    except (LitroError, NotFound) as error:
-        logger.warning("litro: a session was not handed over: %s", error)
-        return False
-    try:
-        runner.retire(original, reason="session_moved")
-        if not _copy(store, source, target, ttl):
-            return False
-        store.delete(source, original)
-        return True
+        try:
+            runner.retire(original, reason="session_moved")
+            copied = _copy(store, source, target, ttl)
+            if copied:
+                runner.remove(source, original)
+            return copied
+        finally:
+            store.release(original)
     except LitroError as error:
         logger.warning("litro: a session was not handed over: %s", error)
         return False
-    finally:
-        store.release(original)
 
 
 def _copy(store: SessionStore, source: SessionKey, target: SessionKey, ttl: float) -> bool:

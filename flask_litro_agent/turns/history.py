@@ -27,20 +27,12 @@ from flask_litro_agent.contracts import (
 from flask_litro_agent.errors import InvalidJSON
 from flask_litro_agent.turns import approval_rule
 
-__all__ = ["History", "OpenCall"]
+__all__ = ["History"]
 
 logger = logging.getLogger(__name__)
 
 _BYTES_A_TOKEN = 4
 _INTERRUPTED = "no result: the turn was interrupted"
-
-
-@dataclass(frozen=True, slots=True)
-class OpenCall:
-    """A call in the log that has no result yet."""
-
-    call_id: str
-    name: str
 
 
 @dataclass(slots=True)
@@ -66,8 +58,17 @@ class _Turn:
     settled: list[Mapping[str, Any]] = field(default_factory=list)
     asked: list[str] = field(default_factory=list)
     rounds: list[_Round] = field(default_factory=list)
+    asked_in: dict[str, _Round] = field(default_factory=dict)
+    input_tokens: int = 0
+    output_tokens: int = 0
     size: int = 0
     finished: tuple[Message, ...] | None = None
+
+    def take_call(self, call: ToolCall) -> None:
+        if not self.rounds or self.rounds[-1].results:
+            self.rounds.append(_Round())
+        self.rounds[-1].calls.append(call)
+        self.asked_in[call.id] = self.rounds[-1]
 
     def messages(self) -> tuple[Message, ...]:
         if self.finished is not None:
@@ -78,7 +79,7 @@ class _Turn:
 
 
 class History:
-    """What the model is told of one session, and where the log stands. Changed only by the lease's holder."""
+    """What the model is told of one session, and where its log stands. Changed only by the lease's holder."""
 
     def __init__(self, *, context_tokens: int) -> None:
         self.seq = 0
@@ -130,15 +131,16 @@ class History:
         return self._open.turn_id if self._open else None
 
     @property
-    def open_calls(self) -> tuple[OpenCall, ...]:
+    def open_calls(self) -> tuple[ToolCall, ...]:
         """The calls of the open turn that have no result."""
         rounds = self._open.rounds if self._open else []
-        return tuple(
-            OpenCall(call.id, call.name)
-            for each in rounds
-            for call in each.calls
-            if call.id not in each.results
-        )
+        return tuple(call for each in rounds for call in each.calls if call.id not in each.results)
+
+    @property
+    def usage(self) -> Mapping[str, int]:
+        """The tokens of the open turn so far, as a ``turn-end`` says them."""
+        turn = self._open or _Turn("")
+        return {"input_tokens": turn.input_tokens, "output_tokens": turn.output_tokens}
 
     def _note(self, kind: str, payload: Mapping[str, Any], private: Mapping[str, Any], size: int) -> None:
         if kind == events.TURN_START:
@@ -157,19 +159,23 @@ class History:
             case events.MESSAGE, {"text": str(text)}:
                 turn.rounds.append(_Round(text, private.get("state")))
             case events.TOOL_CALL, _:
-                _round_for_call(turn).calls.append(_call(payload, private))
-            case ((events.TOOL_RESULT | events.UI), {"call_id": str(call_id)}):
-                _round_of(turn, call_id).results[call_id] = _result(payload, private)
-            case events.PROPOSAL, {"call_id": str(call_id), "proposal_id": str(proposal_id)}:
-                waiting = approval_rule.waiting(proposal_id)
-                _round_of(turn, call_id).results[call_id] = ToolResult(call_id, str(payload["name"]), waiting)
+                turn.take_call(_call(payload, private))
+            case ((events.TOOL_RESULT | events.UI), {"call_id": str(call_id)}) if call_id in turn.asked_in:
+                # a result without its call would tell the model nothing
+                turn.asked_in[call_id].results[call_id] = _result(payload, private)
+            case events.PROPOSAL, {"call_id": str(call_id), "proposal_id": str(proposal_id)} if (
+                call_id in turn.asked_in
+            ):
+                waiting = ToolResult(call_id, str(payload["name"]), approval_rule.waiting(proposal_id))
+                turn.asked_in[call_id].results[call_id] = waiting
+            case events.USAGE, {"input_tokens": int(taken), "output_tokens": int(given)}:
+                turn.input_tokens += taken
+                turn.output_tokens += given
             case events.TURN_END, _:
                 self._end(turn)
         self._drop_oldest()
 
     def _begin(self, turn_id: str) -> None:
-        if self._open is not None:
-            self._end(self._open)
         self._open = _Turn(turn_id, self._news, size=self._news_size)
         self._size += self._news_size
         self._news, self._news_size = [], 0
@@ -190,25 +196,12 @@ class History:
 
     def _end(self, turn: _Turn) -> None:
         turn.finished = turn.messages()
-        turn.rounds = []
+        turn.rounds, turn.asked_in = [], {}
         self._open = None
 
     def _drop_oldest(self) -> None:
         while self._size > self._budget and len(self._turns) > 1:
             self._size -= self._turns.popleft().size
-
-
-def _round_for_call(turn: _Turn) -> _Round:
-    if not turn.rounds or turn.rounds[-1].results:
-        turn.rounds.append(_Round())
-    return turn.rounds[-1]
-
-
-def _round_of(turn: _Turn, call_id: str) -> _Round:
-    for each in reversed(turn.rounds):
-        if any(call.id == call_id for call in each.calls):
-            return each
-    return _Round()  # a result without its call tells the model nothing
 
 
 def _call(payload: Mapping[str, Any], private: Mapping[str, Any]) -> ToolCall:

@@ -63,10 +63,10 @@ class LiveTurn:
             self._changed.notify_all()
 
     def end(self, reason: str) -> None:
-        """Ask the turn to end as soon as it can; the first reason given stands."""
-        if self.ended_by is None:
-            self.ended_by = reason
-        self.stop.set()
+        """Ask the turn to end as soon as it can, waiting for nobody; the first reason given stands."""
+        with self._changed:
+            self.ended_by = self.ended_by or reason
+        self.stop.set(wait=False)  # a provider's callback may block, and whoever asks has others to serve
 
     @property
     def finished(self) -> bool:

@@ -23,6 +23,7 @@ from flask_litro_agent.contracts import (
     Options,
     Provider,
     ProviderError,
+    ProviderEvent,
     Rendered,
     ToolCall,
     ToolSpec,
@@ -32,7 +33,7 @@ from flask_litro_agent.core.outcome import CallSite, NeedsApproval, Ran, Refused
 from flask_litro_agent.errors import ConfigurationError, LeaseLost, StoreError
 from flask_litro_agent.settings import Limits
 from flask_litro_agent.tools import Mode, UIResult
-from flask_litro_agent.turns import approval_rule, results
+from flask_litro_agent.turns import approval_rule, drafts, results
 from flask_litro_agent.turns.answer import Answer
 from flask_litro_agent.turns.history import History
 from flask_litro_agent.turns.live import LiveTurn
@@ -43,9 +44,12 @@ __all__ = ["Assignment", "Turn"]
 
 logger = logging.getLogger(__name__)
 
+_MOST_HTML = 1024 * 1024  # bytes of JSON
 _ATTEMPTS = 3
 _FIRST_BACKOFF = 0.5
 _LONGEST_BACKOFF = 20.0
+_TURN_FAILED = "no result: the turn failed"
+_LOG_FAILED = "the session log could not be written"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,10 +83,8 @@ class Turn:
     writer: SessionWriter
     history: History
     outbox: Outbox = field(default_factory=Outbox)
-    _calls: int = 0
-    _same: Counter[tuple[str, str]] = field(default_factory=Counter)
-    _input_tokens: int = 0
-    _output_tokens: int = 0
+    _calls: int = field(default=0, init=False)
+    _same: Counter[tuple[str, str]] = field(default_factory=Counter, init=False)
 
     def run(self) -> None:
         """Run to the end; what goes wrong is said in the log, never raised."""
@@ -107,7 +109,8 @@ class Turn:
     def _failed(self, error: BaseException) -> str:
         error_id = secrets.token_hex(4)
         logger.error("litro turn %s: error %s", self.live.turn_id, error_id, exc_info=error)
-        self._write(*self._unanswered(_TURN_FAILED), _error("internal", f"internal error {error_id}"))
+        said = drafts.error("internal", f"internal error {error_id}")
+        self._write(*drafts.unanswered(self.history, _TURN_FAILED), said)
         return "failed"
 
     def _rounds(self) -> str:
@@ -119,7 +122,7 @@ class Turn:
             calls = self._log_answer(answer, number)
             if isinstance(answer.end, ProviderError):
                 self._check()
-                self._write(_error(answer.end.code, answer.end.message, retryable=answer.end.retryable))
+                self._write(drafts.error(answer.end.code, answer.end.message, retryable=answer.end.retryable))
                 return "failed"
             self._run_calls(calls)
             if not calls:
@@ -144,11 +147,12 @@ class Turn:
                 self._write(draft)
             if answer.end is not None or self.live.ended_by is not None:
                 break
+            time.sleep(0)  # a model that never waits must not hold up the event hub
         if answer.end is None:
             answer.end = ProviderError("truncated", "the model's answer ended in the middle", retryable=True)
         return answer
 
-    def _events(self) -> Iterator[Any]:
+    def _events(self) -> Iterator[ProviderEvent]:
         listed = self.assignment.gate.tools(self.live.key.agent)
         request = ChatRequest(
             system=_system(
@@ -187,14 +191,12 @@ class Turn:
         complete = isinstance(answer.end, Done) and self.live.ended_by is None
         calls = self._numbered(answer) if complete else []
         answer.state = answer.state if complete else None  # half a state cannot be sent back
-        drafts = list(answer.drafts(calls, hidden=self._hidden))
+        said = list(answer.drafts(calls, hidden=self._hidden))
         usage = answer.usage_draft(number, self.assignment.provider.model)
         if usage is not None:
-            drafts.append(usage)
-            self._input_tokens += usage.payload["input_tokens"]
-            self._output_tokens += usage.payload["output_tokens"]
-        if drafts:
-            self._write(*drafts)
+            said.append(usage)
+        if said:
+            self._write(*said)
         return calls
 
     def _numbered(self, answer: Answer) -> list[ToolCall]:
@@ -269,14 +271,16 @@ class Turn:
     def _component(self, call: ToolCall, data: Any, component: UIResult) -> Draft:
         try:
             rendered = self.assignment.render(component)
-            strict_json.encode([rendered.html, rendered.hydrate])
+            size = len(strict_json.encode([rendered.html, rendered.hydrate]))
         except ConfigurationError as error:
             return results.refused(call, Refused("failed", str(error)))
         except Exception as error:
             logger.error("litro turn %s: component failed", self.live.turn_id, exc_info=error)
-            return results.refused(
-                call, Refused("failed", f"the component {component.component!r} could not be rendered")
-            )
+            unrendered = f"the component {component.component!r} could not be rendered"
+            return results.refused(call, Refused("failed", unrendered))
+        if size > _MOST_HTML:
+            too_large = f"the component {component.component!r} is too large when it is rendered"
+            return results.refused(call, Refused("too_large", too_large))
         return results.component(call, data, rendered)
 
     def _progress(self, call: ToolCall, value: Any) -> None:
@@ -307,11 +311,7 @@ class Turn:
     def _end(self, reason: str) -> None:
         self._tell()
         ended_by = self.live.ended_by if reason in ("finished", "failed") else None
-        self._write(self._turn_end(ended_by or reason))
-
-    def _turn_end(self, reason: str) -> Draft:
-        usage = {"input_tokens": self._input_tokens, "output_tokens": self._output_tokens}
-        return Draft(events.TURN_END, {"turn_id": self.live.turn_id, "reason": reason, "usage": usage})
+        self._write(drafts.turn_end(self.history, ended_by or reason))
 
     def _end_after_failed_write(self) -> None:
         """Say in the log that the turn failed, when the log can be written again; else the next reader says it."""
@@ -321,26 +321,12 @@ class Turn:
             if self.history.open_turn != self.live.turn_id:
                 return
             self._write(
-                *self._unanswered(_LOG_FAILED),
-                _error("internal", _LOG_FAILED.message),
-                self._turn_end("failed"),
+                *drafts.unanswered(self.history, _LOG_FAILED),
+                drafts.error("internal", _LOG_FAILED),
+                drafts.turn_end(self.history, "failed"),
             )
         except StoreError as error:
             logger.error("litro turn %s: ends without turn-end: %s", self.live.turn_id, error)
-
-    def _unanswered(self, refused: Refused) -> list[Draft]:
-        """Return a result for each call that has none."""
-        return [
-            results.refused(ToolCall(call.call_id, call.name), refused) for call in self.history.open_calls
-        ]
-
-
-_TURN_FAILED = Refused("failed", "no result: the turn failed")
-_LOG_FAILED = Refused("failed", "the session log could not be written")
-
-
-def _error(code: str, message: str, *, retryable: bool = False) -> Draft:
-    return Draft(events.ERROR, {"code": code, "message": message, "retryable": retryable})
 
 
 def _system(agent: LoadedAgent, *, writes: bool) -> str:

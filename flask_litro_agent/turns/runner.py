@@ -10,7 +10,6 @@ import logging
 import secrets
 import threading
 import time
-from collections import OrderedDict
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -18,13 +17,14 @@ from flask_litro_agent import events
 from flask_litro_agent.contracts import Lease, SessionKey, SessionStore
 from flask_litro_agent.errors import AgentError, NotFound, Overloaded, SessionBusy, SessionDeleted, StoreError
 from flask_litro_agent.settings import Settings
+from flask_litro_agent.turns import drafts
+from flask_litro_agent.turns.histories import Histories
 from flask_litro_agent.turns.history import History
 from flask_litro_agent.turns.live import LiveTurn
 from flask_litro_agent.turns.loop import Assignment, Turn
 from flask_litro_agent.turns.outbox import Outbox
-from flask_litro_agent.turns.places import Places
 from flask_litro_agent.turns.watcher import Watcher
-from flask_litro_agent.turns.writer import Draft, SessionWriter
+from flask_litro_agent.turns.writer import Draft, SessionWriter, Show
 
 __all__ = ["Runner", "Standing"]
 
@@ -35,9 +35,8 @@ _LEASE_WAIT = 2.0
 _DELETE_WAIT = 5.0
 _TELL_WAIT = 0.5
 _POLL = 0.02
-_MOST_HISTORIES = 256
 _LAST_WORDS = 2.0
-_INTERRUPTED = {"code": "failed", "message": "no result: the turn was interrupted"}
+_INTERRUPTED = "no result: the turn was interrupted"
 
 Spawn = Callable[[Callable[[], None]], None]
 
@@ -63,9 +62,9 @@ class Runner:
         self._ttl = settings.lease_seconds
         self._lock = threading.Lock()
         self._live: dict[SessionKey, LiveTurn] = {}
-        self._places = Places(most=settings.max_turns, most_per_actor=settings.max_actor_turns)
-        self._histories: OrderedDict[SessionKey, History] = OrderedDict()
-        self._watcher = Watcher(store, renew_every=self._ttl / 3)
+        self._histories = Histories(store, context_tokens=settings.context_tokens)
+        self._watcher = Watcher(store, renew_every=self._ttl / 3, overdue=self._leave_behind)
+        self._closing = False
 
     def live(self, key: SessionKey) -> LiveTurn | None:
         """Return the session's turn if it runs in this process."""
@@ -108,19 +107,24 @@ class Runner:
         """Return how the owner's session stands, after closing a turn that died; NotFound for an unknown one."""
         self._last_seq(key)
         holder = self._store.holder(key)
-        if holder is None and self.last_kind(key) != events.TURN_END:
+        if holder is None and self._last_kind(key) != events.TURN_END:
             self.recover(key)
         return Standing(holder.turn_id if holder else None, self._last_seq(key))
 
     def recover(self, key: SessionKey) -> None:
         """Close a turn whose process died, if the session is free; what cannot be done now is left for later."""
-        self._attend(key, wait=0.0)
+        try:
+            lease = self._store.acquire(key, self._ttl)
+        except StoreError:
+            return
+        if lease is not None:
+            self._attend(lease)
 
     def tell(self, key: SessionKey) -> None:
         """Append what the ledger owes to a session that is free; a turn that runs in it tells it by itself."""
         try:
             if self.outbox.owed(key).drafts and self._store.last_seq(key):
-                self._attend(key, wait=_TELL_WAIT)
+                self._attend(self._acquire(key, None, wait=_TELL_WAIT, patient=False))
         except Exception as error:  # whatever a store raises: what is owed stays owed
             logger.warning("litro: a session was not told how a proposal ended: %s", error)
 
@@ -134,9 +138,7 @@ class Runner:
         lease = self.seize(key)
         try:
             self.outbox.void(key, reason="session_deleted")
-            self._store.delete(key, lease)
-            with self._lock:
-                self._histories.pop(key, None)
+            self.remove(key, lease)
         finally:
             self._store.release(lease)
 
@@ -145,6 +147,11 @@ class Runner:
         self.outbox.void(lease.key, reason=reason)
         if self.outbox.owed(lease.key).drafts:
             self._bring_up(lease)
+
+    def remove(self, key: SessionKey, lease: Lease) -> None:
+        """Remove the session from the store and from memory; the lease stays held."""
+        self._store.delete(key, lease)
+        self._histories.forget(key)
 
     def seize(self, key: SessionKey) -> Lease:
         """Stop whatever runs in the session and take its lease; SessionBusy after five seconds."""
@@ -155,9 +162,9 @@ class Runner:
 
     def drain(self) -> None:
         """Let running turns finish within the grace; interrupt the rest, and let them say so in the log."""
-        self._places.close()
+        self._closing = True
         self._wait_for_turns(self._settings.grace_seconds)
-        for live in list(self._live.values()):
+        for live in self._running_turns():
             live.end("interrupted")
         self._wait_for_turns(_LAST_WORDS)
 
@@ -170,12 +177,8 @@ class Runner:
             raise Overloaded("no thread is left for a turn here: ask again in a moment") from error
         return turn.live
 
-    def _attend(self, key: SessionKey, *, wait: float) -> None:
-        """Take a free session's lease for a moment, close a turn that died, and append what is owed."""
-        try:
-            lease = self._acquire(key, None, wait=wait, patient=False)
-        except (AgentError, StoreError):
-            return
+    def _attend(self, lease: Lease) -> None:
+        """Close a turn that died, append what is owed, and give the lease back."""
         try:
             self._bring_up(lease)
         except StoreError as error:
@@ -184,52 +187,66 @@ class Runner:
             self._store.release(lease)
 
     def _bring_up(self, lease: Lease) -> None:
-        key = lease.key
-        history = self._history(key)
-        writer = SessionWriter(self._store, lease, ttl=self._ttl, last_seq=history.seq, show=_nobody)
-        if history.open_turn is not None:
-            self._close_open_turn(history, writer)
-        owed = self.outbox.owed(key, history.written)
+        history = self._histories.take(lease.key)
+        self._close_dead_turn(history, lease)
+        owed = self.outbox.owed(lease.key, history.written)
         if owed.drafts:
-            for entry in writer.write(*owed.drafts):
+            for entry in self._writer(history, lease, show=_nobody).write(*owed.drafts):
                 history.feed(entry)
         self.outbox.told(owed.proposals)
-        self._keep(key, history)
 
-    def _leave(self, key: SessionKey) -> None:
+    def _admit(self, live: LiveTurn) -> None:
+        """Count a turn. Its lease is held: whoever finds the session busy takes no place."""
         with self._lock:
-            self._live.pop(key, None)
-        self._places.leave(key)
+            if self._closing:
+                raise Overloaded("this server is shutting down: ask again in a moment", retry_after=2)
+            running = len(self._live)
+            if running >= self._settings.max_turns:
+                raise Overloaded(
+                    f"{running} turns are running here, which is the most: ask again in a moment"
+                )
+            own = sum(other.actor_id == live.actor_id for other in self._live.values())
+            if own >= self._settings.max_actor_turns:
+                raise Overloaded(f"{own} of your turns are running, which is the most: wait for one to end")
+            self._live[live.key] = live
+
+    def _leave(self, live: LiveTurn) -> None:
+        with self._lock:
+            # a turn that was left behind may leave after its successor came
+            if self._live.get(live.key) is live:
+                del self._live[live.key]
+
+    def _running_turns(self) -> list[LiveTurn]:
+        with self._lock:
+            return list(self._live.values())
 
     def _begin(self, key: SessionKey, text: str | None, assignment: Assignment) -> Turn:
         turn_id = "t" + secrets.token_hex(8)
         lease = self._acquire(key, turn_id, wait=_LEASE_WAIT, patient=False)
+        live = LiveTurn(key, turn_id, assignment.actor.id, seconds=assignment.limits.turn_seconds)
         try:
-            self._places.take(key, assignment.actor.id)
-            return self._first_events(key, text, assignment, lease)
+            self._admit(live)
+            return self._first_events(live, text, assignment, lease)
         except BaseException:
-            self._leave(key)
+            self._leave(live)
             self._store.release(lease)
+            live.close()
             raise
 
-    def _first_events(self, key: SessionKey, text: str | None, assignment: Assignment, lease: Lease) -> Turn:
-        turn_id = str(lease.turn_id)
-        live = LiveTurn(key, turn_id, assignment.actor.id, seconds=assignment.limits.turn_seconds)
-        history = self._history(key, context_tokens=assignment.limits.context_tokens)
-        writer = SessionWriter(self._store, lease, ttl=self._ttl, last_seq=history.seq, show=live.show)
-        if history.open_turn is not None:
-            self._close_open_turn(history, writer)
+    def _first_events(self, live: LiveTurn, text: str | None, assignment: Assignment, lease: Lease) -> Turn:
+        history = self._histories.take(live.key, context_tokens=assignment.limits.context_tokens)
+        self._close_dead_turn(history, lease)
+        writer = self._writer(history, lease, show=live.show)
         actor = {"id": assignment.actor.id, "name": assignment.actor.name}
-        start = Draft(events.TURN_START, {"turn_id": turn_id, "agent": key.agent}, {"actor": actor})
+        start = Draft(events.TURN_START, {"turn_id": live.turn_id, "agent": live.key.agent}, {"actor": actor})
         asked = [] if text is None else [Draft(events.MESSAGE, {"role": "user", "text": text})]
-        owed = self.outbox.owed(key, history.written, expired=True)
+        owed = self.outbox.owed(live.key, history.written, expired=True)
         if not (asked or owed.drafts or history.has_news):
             raise _NothingToSay("there is nothing to tell")
         live.first_seq = writer.seq + 1
         for entry in writer.write(start, *owed.drafts, *asked):
             history.feed(entry)
         self.outbox.told(owed.proposals)
-        self._live[key] = live
         return Turn(assignment, live, writer, history, self.outbox)
 
     def _acquire(self, key: SessionKey, turn_id: str | None, *, wait: float, patient: bool) -> Lease:
@@ -259,11 +276,11 @@ class Runner:
     def _running(self, key: SessionKey) -> str | None:
         """Return the turn that goes on; one whose turn-end is in the log is just giving the lease back."""
         holder = self._store.holder(key)
-        if holder is None or self.last_kind(key) == events.TURN_END:
+        if holder is None or self._last_kind(key) == events.TURN_END:
             return None
         return holder.turn_id if self._store.holder(key) == holder else None
 
-    def last_kind(self, key: SessionKey) -> str | None:
+    def _last_kind(self, key: SessionKey) -> str | None:
         """Return the kind of the last event of a turn; None for an empty log. Decisions may stand behind it."""
         kind, last, back = None, self._store.last_seq(key), 1
         while kind is None and back < 2 * last:
@@ -278,7 +295,7 @@ class Runner:
         except Exception:
             logger.exception("litro turn %s: ended by an error of its own", turn.live.turn_id)
         finally:
-            self._ended(turn)
+            self._ended(turn.live, turn.writer, turn.history)
 
     def _give_up(self, turn: Turn) -> None:
         """Close a turn whose thread could not be started."""
@@ -287,49 +304,60 @@ class Runner:
         except StoreError as error:
             logger.warning("litro turn %s: ends without turn-end: %s", turn.live.turn_id, error)
         finally:
-            self._ended(turn)
+            self._ended(turn.live, turn.writer, turn.history)
 
-    def _ended(self, turn: Turn) -> None:
-        self._watcher.remove(turn.live)
-        self._leave(turn.live.key)
-        if turn.history.open_turn is None:
-            self._keep(turn.live.key, turn.history)
+    def _leave_behind(self, live: LiveTurn, writer: SessionWriter) -> None:
+        """End a turn whose thread does not come back from foreign code; what that writes later is refused."""
+        if not writer.retire():
+            return  # it has just come back, and writes
+        logger.error("litro turn %s: it did not end (%s) and is left behind", live.turn_id, live.ended_by)
         try:
-            turn.writer.release()
-        except Exception as error:  # whatever the store raises, the readers must learn the end
-            logger.warning("litro turn %s: its lease was not given back: %s", turn.live.turn_id, error)
-        turn.live.close()
-        self.tell(turn.live.key)  # who decided after our last look found the lease taken
+            if live.ended_by != "lease_lost":
+                self._end_for(live, writer.lease)
+        except StoreError as error:
+            logger.warning("litro turn %s: ends without turn-end: %s", live.turn_id, error)
+        finally:
+            self._ended(live, writer)
 
-    def _close_open_turn(self, history: History, writer: SessionWriter) -> None:
-        results = [
-            Draft(events.TOOL_RESULT, {"call_id": call.call_id, "name": call.name, "error": _INTERRUPTED})
-            for call in history.open_calls
-        ]
-        usage = {"input_tokens": 0, "output_tokens": 0}
-        end = Draft(events.TURN_END, {"turn_id": history.open_turn, "reason": "interrupted", "usage": usage})
-        for entry in writer.write(*results, end):
+    def _end_for(self, live: LiveTurn, lease: Lease) -> None:
+        """Write the end of a turn that cannot; its own history is in the hands of its thread."""
+        history = History(context_tokens=self._settings.context_tokens)
+        history.catch_up(self._store, live.key)
+        if history.open_turn == live.turn_id:
+            successor = self._writer(history, lease, show=live.show)
+            self._close_open_turn(history, successor, reason=str(live.ended_by))
+
+    def _ended(self, live: LiveTurn, writer: SessionWriter, history: History | None = None) -> None:
+        self._watcher.remove(live)
+        self._leave(live)
+        if history is not None and history.open_turn is None:
+            self._histories.keep(live.key, history)
+        try:
+            writer.release()
+        except Exception as error:  # whatever the store raises, the readers must learn the end
+            logger.warning("litro turn %s: its lease was not given back: %s", live.turn_id, error)
+        live.close()
+        self.tell(live.key)  # who decided after our last look found the lease taken
+
+    def _close_dead_turn(self, history: History, lease: Lease) -> None:
+        """Close a turn that another writer left without an end."""
+        if history.open_turn is not None:
+            self._close_open_turn(history, self._writer(history, lease, show=_nobody))
+
+    def _writer(self, history: History, lease: Lease, *, show: Show) -> SessionWriter:
+        return SessionWriter(self._store, lease, ttl=self._ttl, last_seq=history.seq, show=show)
+
+    def _close_open_turn(
+        self, history: History, writer: SessionWriter, *, reason: str = "interrupted"
+    ) -> None:
+        end = drafts.turn_end(history, reason)
+        for entry in writer.write(*drafts.unanswered(history, _INTERRUPTED), end):
             history.feed(entry)
 
     def _wait_for_turns(self, seconds: float) -> None:
         until = time.monotonic() + seconds
-        for live in list(self._live.values()):
+        for live in self._running_turns():
             live.wait_closed(max(0.0, until - time.monotonic()))
-
-    def _history(self, key: SessionKey, *, context_tokens: int | None = None) -> History:
-        """Return the session's history, caught up with the log. Only the lease's holder may ask."""
-        with self._lock:
-            history = self._histories.pop(key, None)
-        if history is None:
-            history = History(context_tokens=context_tokens or self._settings.context_tokens)
-        history.catch_up(self._store, key)
-        return history
-
-    def _keep(self, key: SessionKey, history: History) -> None:
-        with self._lock:
-            self._histories[key] = history
-            while len(self._histories) > _MOST_HISTORIES:
-                self._histories.popitem(last=False)
 
 
 def _in_thread(work: Callable[[], None]) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from flask_litro_agent import events
 from flask_litro_agent.contracts import SessionKey, SessionStore
@@ -39,8 +39,8 @@ class Tail:
     turn_from: int | None = None
     longest: float
     heartbeat: float
-    _spoke: float = 0.0
-    _done: bool = False
+    _spoke: float = field(default=0.0, init=False)
+    _done: bool = field(default=False, init=False)
 
     def chunks(self) -> Iterator[bytes]:
         """Yield whole lines, as many at once as are there; a blank line where there is silence."""

@@ -1,13 +1,16 @@
 """One thread a process that keeps the leases of its turns, hears their stops and watches their clocks.
 
-It lives while there is a turn to watch, so an idle process and a forked child have none.
+A turn that was told to end and does not, because foreign code holds its thread, is handed over to be ended without it.
+The watcher lives while there is a turn to watch, so an idle process and a forked child have none.
 """
 
 from __future__ import annotations
 
 import logging
+import math
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from flask_litro_agent.contracts import SessionStore
@@ -20,6 +23,7 @@ __all__ = ["Watcher"]
 logger = logging.getLogger(__name__)
 
 _POLL_SECONDS = 0.5
+_LAST_SECONDS = 3.0
 
 
 @dataclass(slots=True)
@@ -27,14 +31,22 @@ class _Watched:
     live: LiveTurn
     writer: SessionWriter
     renew_at: float
+    overdue_at: float = math.inf
 
 
 class Watcher:
-    """Watches turns; ``renew_every`` is in seconds."""
+    """Watches turns; ``renew_every`` is in seconds, ``overdue`` gets a turn that does not end when it is told to."""
 
-    def __init__(self, store: SessionStore, *, renew_every: float) -> None:
+    def __init__(
+        self,
+        store: SessionStore,
+        *,
+        renew_every: float,
+        overdue: Callable[[LiveTurn, SessionWriter], None],
+    ) -> None:
         self._store = store
         self._renew_every = renew_every
+        self._overdue = overdue
         self._lock = threading.Lock()
         self._turns: dict[str, _Watched] = {}
         self._running = False
@@ -80,7 +92,14 @@ class Watcher:
                 each.renew_at = now + self._renew_every
                 if not each.writer.renew():
                     each.live.end("lease_lost")
+            if each.live.ended_by is not None:
+                self._await_end(each, now)
         self._hear([each.live for each in watched])
+
+    def _await_end(self, each: _Watched, now: float) -> None:
+        each.overdue_at = min(each.overdue_at, now + _LAST_SECONDS)
+        if now >= each.overdue_at:
+            self._overdue(each.live, each.writer)
 
     def _hear(self, turns: list[LiveTurn]) -> None:
         try:

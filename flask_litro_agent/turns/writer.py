@@ -5,6 +5,7 @@ Store first, send second: ``show`` is never called with an entry that a reader o
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -13,7 +14,7 @@ from flask_litro_agent import events, strict_json
 from flask_litro_agent.contracts import Entry, Lease, SessionStore
 from flask_litro_agent.errors import LeaseLost, StoreError
 
-__all__ = ["Draft", "SessionWriter"]
+__all__ = ["Draft", "SessionWriter", "Show"]
 
 Show = Callable[[Sequence[Entry]], None]
 
@@ -27,7 +28,7 @@ class Draft(NamedTuple):
 
 
 class SessionWriter:
-    """Appends to one session under one lease. Used by one thread; ``renew`` may come from another."""
+    """Appends to one session under one lease. Used by one thread; ``renew`` and ``retire`` may come from another."""
 
     def __init__(self, store: SessionStore, lease: Lease, *, ttl: float, last_seq: int, show: Show) -> None:
         self.lease = lease
@@ -37,24 +38,38 @@ class SessionWriter:
         self._show = show
         self._renewed = time.monotonic()
         self._lost = False
+        self._retired = False
+        self._writing = threading.Lock()
 
     def write(self, *drafts: Draft) -> Sequence[Entry]:
         """Store the events as one append, then show them; LeaseLost or StoreError when nothing may be written."""
-        self._check_lease()
-        now = time.time_ns() // 1_000_000
-        entries = [_entry(self.seq + place, now, draft) for place, draft in enumerate(drafts, 1)]
-        self._store.append(self.lease.key, entries, self.lease)
-        self.seq = entries[-1].seq
-        self._show(entries)
-        return entries
+        with self._writing:
+            self._check_duty()
+            self._check_lease()
+            now = time.time_ns() // 1_000_000
+            entries = [_entry(self.seq + place, now, draft) for place, draft in enumerate(drafts, 1)]
+            self._store.append(self.lease.key, entries, self.lease)
+            self.seq = entries[-1].seq
+            self._show(entries)
+            return entries
 
     def catch_up(self) -> Sequence[Entry]:
         """After a failed append: show what of it stands in the log, and go on behind that."""
-        stands = list(self._store.read(self.lease.key, after=self.seq))
-        if stands:
-            self.seq = stands[-1].seq
-            self._show(stands)
-        return stands
+        with self._writing:
+            self._check_duty()
+            stands = list(self._store.read(self.lease.key, after=self.seq))
+            if stands:
+                self.seq = stands[-1].seq
+                self._show(stands)
+            return stands
+
+    def retire(self) -> bool:
+        """Refuse every later write, for a successor under the same lease; False while a write is under way."""
+        if not self._writing.acquire(blocking=False):
+            return False
+        self._retired = True
+        self._writing.release()
+        return True
 
     def renew(self) -> bool:
         """Hold the lease for another ttl; False once it is lost, for good."""
@@ -75,12 +90,16 @@ class SessionWriter:
         """Give the lease back."""
         self._store.release(self.lease)
 
+    def _check_duty(self) -> None:
+        if self._retired:
+            raise LeaseLost("this writer was retired: a successor has ended its turn; nothing was written")
+
     def _check_lease(self) -> None:
-        fresh = time.monotonic() - self._renewed < self._ttl * 2 / 3
-        if self._lost or not (fresh or self.renew()):
+        if self._lost or not (self._is_fresh() or (self.renew() and self._is_fresh())):
             raise LeaseLost("this writer's lease ran out or was taken over; nothing was written")
-        if not fresh and time.monotonic() - self._renewed >= self._ttl * 2 / 3:
-            raise LeaseLost("this writer's lease could not be renewed in time; nothing was written")
+
+    def _is_fresh(self) -> bool:
+        return time.monotonic() - self._renewed < self._ttl * 2 / 3
 
 
 def _entry(seq: int, now: int, draft: Draft) -> Entry:

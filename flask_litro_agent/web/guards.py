@@ -5,6 +5,7 @@ A fetch gate that fails says the same to everybody and reflects nothing.
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -35,10 +36,14 @@ __all__ = [
     "read_text",
 ]
 
+logger = logging.getLogger(__name__)
+
 _SESSION_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _REFERER = re.compile(r"(https?://[^/?#\\]+)(?:[/?#].*)?", re.IGNORECASE)
 _NUMBER = re.compile(r"[0-9]{1,15}")
-_REFUSED = "this request did not come from a page of this site"
+_REFUSED = (
+    "this request did not come from a page of this site; POST and DELETE need the header X-Litro-Agent: 1"
+)
 _NO_AGENT = "there is no such agent"
 
 
@@ -46,22 +51,29 @@ def check_fetch(request: Request, settings: Settings) -> None:
     """Refuse what another site's page sends: by Sec-Fetch-Site, by Origin, and by the list of hosts."""
     site = request.headers.get("Sec-Fetch-Site")
     if site is not None and site not in ("same-origin", "none"):
-        raise Forbidden(_REFUSED)
+        raise _refused(logging.INFO, "Sec-Fetch-Site is %.80r", site)
     host = _host(request, settings.trusted_proxies)
     if host is None or not _is_ours(host, settings.hosts):
-        raise Forbidden(_REFUSED)
+        raise _refused(
+            logging.WARNING,
+            "Host and X-Forwarded-Host are %.200r, LITRO_HOSTS is %s",
+            _named(request),
+            settings.hosts,
+        )
     written = request.headers.get("Origin")
     if written is None:
         return
     origin = parse_origin(written)
     if origin is None or not origin.is_of(host, secure=request.is_secure):
-        raise Forbidden(_REFUSED)
+        raise _refused(
+            logging.WARNING, "Origin is %.80r, Host and X-Forwarded-Host are %.200r", written, _named(request)
+        )
 
 
 def check_header(request: Request) -> None:
     """Refuse a request without our header, which no form and no simple cross-site request can send."""
     if request.headers.get("X-Litro-Agent") != "1":
-        raise Forbidden(_REFUSED)
+        raise _refused(logging.INFO, "it has no header X-Litro-Agent: 1")
 
 
 def check_referer(request: Request, settings: Settings) -> None:
@@ -130,6 +142,16 @@ def query_number(request: Request, name: str, *, default: int, low: int, high: i
     if len(given) == 1 and _NUMBER.fullmatch(given[0]) and low <= int(given[0]) <= high:
         return int(given[0])
     raise BadRequest(f"'{name}' must be one whole number from {low} to {high}")
+
+
+def _refused(level: int, why: str, *values: object) -> Forbidden:
+    """Log why, at WARNING where the site or its proxy may be set up wrong; return the one answer of all gates."""
+    logger.log(level, f"litro: a request was refused: {why}", *values)
+    return Forbidden(_REFUSED)
+
+
+def _named(request: Request) -> tuple[str | None, str | None]:
+    return request.headers.get("Host"), request.headers.get("X-Forwarded-Host")
 
 
 def _host(request: Request, proxies: int) -> Host | None:

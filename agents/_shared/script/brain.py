@@ -27,7 +27,10 @@ Play = Generator[Sequence[ToolCallEvent], Sequence[Any], str]
 _FOLLOW_UP = r"^(?:and|or|but|what about|how about|only|just|also|then|now|ok|okay)\b"
 _THANKS = r"thanks?|thank you|cheers|great|perfect|bye"
 _GREETING = r"hi|hello|hey|good (?:morning|day|evening)|help|what can you do|who are you"
-_ASKING = re.compile(r"\b(?:how|is|are|where|when|who|why|can|do|does|show|compare|reviews?)\b")
+_ASKING = re.compile(
+    r"\b(?:how|is|are|where|when|who|why|can|do|does|show|compare|reviews?|find|something|need|want|looking)\b"
+)
+_FEW = 5  # examples for somebody who was not understood; "help" names them all
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +38,7 @@ class Skill:
     """Something that can be asked: what it needs, how it is recognised, and how it is played.
 
     ``asks`` are patterns, any of which may stand in the question's words. ``example`` is a question for the list
-    of what one can ask; ``opening`` is said before the first call.
+    of what one can ask; ``opening`` is said before the first call. A follow-up goes before ``is_a_guess``.
     """
 
     tool: str
@@ -44,6 +47,7 @@ class Skill:
     example: str
     opening: str = "One moment, I'll look."
     needs: tuple[str, ...] = ()
+    is_a_guess: bool = False
 
     def is_possible(self, asked: Question) -> bool:
         return {self.tool, *self.needs} <= asked.tools
@@ -90,7 +94,7 @@ class Brain:
         if self._limit(asked) or (not fits and asked.says(f"{_THANKS}|{_GREETING}")):
             return None, asked
         again = _taken_up(asked, possible)
-        if again and (not fits or fits is again or _only_names_things(asked)):
+        if again and (not fits or fits is again or fits.is_a_guess or _narrows(asked)):
             return again, replace(asked, before=asked.past[-1].arguments)
         return fits, asked
 
@@ -104,8 +108,10 @@ class Brain:
         if asked.says(_THANKS):
             return "You're welcome! Is there anything else?"
         examples = [f"• {skill.example}" for skill in reversed(self.skills) if skill.is_possible(asked)]
-        opening = self.greeting if asked.says(_GREETING) else _PUZZLED
-        return "\n".join([opening, "You can ask me, for example:", *examples])
+        if asked.says(_GREETING):
+            return "\n".join([self.greeting, "You can ask me, for example:", *examples])
+        few = examples[:: max(1, len(examples) // _FEW)]
+        return "\n".join([_PUZZLED, "You can ask me, for example (“help” shows more):", *few])
 
     def _trouble(self, outcome: Outcome) -> str:
         match outcome.error:
@@ -147,6 +153,10 @@ def _taken_up(asked: Question, possible: Sequence[Skill]) -> Skill | None:
     if not asked.past or not goes_on or len(asked.words.split()) > 8:
         return None
     return next((skill for skill in reversed(possible) if skill.tool == asked.past[-1].tool), None)
+
+
+def _narrows(asked: Question) -> bool:
+    return asked.says(_FOLLOW_UP) and _only_names_things(asked)
 
 
 def _only_names_things(asked: Question) -> bool:

@@ -12,7 +12,7 @@ from . import referents, words
 from .brain import Play, Skill
 from .question import Question
 
-__all__ = ["DETAILS", "FIND", "NAMED", "bullet", "counted", "not_sold", "weight"]
+__all__ = ["DETAILS", "FIND", "NAMED", "bullet", "counted", "not_sold", "sorting", "weight"]
 
 
 def find_products(asked: Question) -> Play:
@@ -32,7 +32,7 @@ def find_products(asked: Question) -> Play:
 def product_details(asked: Question) -> Play:
     """Describe the product that is named or pointed at."""
     name = referents.product(asked, beside=_DETAIL_WORDS)
-    if name and re.fullmatch(words.GOODS, name):
+    if name and words.is_a_kind(name):
         return (yield from find_products(asked))
     if not name:
         return "Which product do you mean? Tell me its name, for example “Fjell 2”."
@@ -126,14 +126,14 @@ def _wish(asked: Question) -> dict[str, Any]:
         "comfort_c": words.comfort(asked) if category == "sleeping-bags" else None,
         "waterproof": True if asked.says("water ?proof|rain ?proof") else None,
         "in_stock": True if asked.says("in stock|available") else None,
-        "sort": _sort(asked),
+        "sort": sorting(asked),
     }
     return {name: value for name, value in found.items() if value not in (None, "")}
 
 
-def _sort(asked: Question) -> str | None:
+def sorting(asked: Question) -> str | None:
     orders = {
-        "weight": "lightest|light|ultralight",
+        "weight": "lightest|light|lightweight|ultralight",
         "-price": "most expensive|dearest",
         "price": "cheapest|cheap|lowest price",
         "rating": "best|best rated|top|recommend|popular",
@@ -144,7 +144,8 @@ def _sort(asked: Question) -> str | None:
 _WISH_WORDS = (
     r"\d+(?:[.,]\d+)?\s*(?:kg|kilos?|g|grams?|°c?|degrees|celsius|euros?|eur|€)?|minus|c|kg|kilos?|grams?|"
     r"(?:one|two|three|four|five)(?: |-)?(?:persons?|people|man)?|persons?|people|family|solo|alone|own|nights?|"
-    r"winter|summer|autumn|spring|fall|snow|frost|water ?proof|rain ?proof|ultralight|popular|maximum|max|budget|"
+    r"winter|summer|autumn|spring|fall|snow|frost|water ?proof|rain ?proof|ultralight|lightweight|sizes?|"
+    r"popular|maximum|max|budget|"
     r"more|most|least|starting|within|hiking|walking|trip|outdoor|black|blue|brown|green|gr[ea]y|orange|red|sand|"
     r"silver|yellow|sleeping[ -]?(?:bags?|mats?|pads?)|mats?|pads?|mattress(?:es)?|tents?|shelters?|"
     r"back ?packs?|ruck ?sacks?|jackets?|coats?|anoraks?|footwear|accessories|cooking(?: gear)?|cookware|lights?|"
@@ -195,4 +196,5 @@ NAMED = Skill(
     play=product_details,
     example="Do you have the Ridge 28 in green?",
     opening="I'll fetch it from the shelf.",
+    is_a_guess=True,
 )

@@ -16,7 +16,9 @@ __all__ = [
     "colour",
     "comfort",
     "country",
+    "elsewhere",
     "goods_value",
+    "is_a_kind",
     "max_price",
     "max_weight",
     "min_price",
@@ -66,6 +68,10 @@ _COUNTRIES = {
     "Switzerland": "switzerland|zurich|zürich",
     "Norway": "norway|oslo",
 }
+#: What follows "to" and is no place.
+_ENDS = re.compile(
+    r"home|house|door|address|place|friend|store|shop|arrive|come|get|buy|return|pay|know|order"
+)
 _PERIODS = {
     "today": "today",
     "yesterday": "yesterday",
@@ -89,6 +95,11 @@ def category(asked: Question) -> str | None:
     return _named(asked, _CATEGORIES)
 
 
+def is_a_kind(name: str) -> bool:
+    """Whether a name is no product's, but says only which kind of goods."""
+    return re.fullmatch(GOODS, name) is not None
+
+
 def colour(asked: Question) -> str | None:
     """Return the colour that is named."""
     found = re.search(rf"\b({_COLOURS})\b", asked.words)
@@ -103,6 +114,16 @@ def city(asked: Question) -> str | None:
 def country(asked: Question) -> str | None:
     """Return the country to ship to."""
     return _named(asked, _COUNTRIES)
+
+
+def elsewhere(asked: Question) -> str | None:
+    """Return the name of a country or town that is named as a parcel's end and that we do not know."""
+    if country(asked) or city(asked):
+        return None
+    found = re.search(r"\bto (?:the |my |our )?([^\W\d]+)", asked.words)
+    if not found or found[1] in _FILLERS or _ENDS.fullmatch(found[1]):
+        return None
+    return found[1].title()
 
 
 def period(asked: Question) -> str | None:
@@ -153,6 +174,9 @@ def max_weight(asked: Question) -> int | None:
 def persons(asked: Question) -> int | None:
     """Return for how many people something shall be."""
     one_of = "|".join(_NUMBERS)
+    brought = re.search(rf"\bwith (?:(?:my|our) )?(\d|{one_of}) (?:kids?|children|friends?)\b", asked.words)
+    if brought:
+        return 1 + (_NUMBERS.get(brought[1]) or int(brought[1]))
     patterns = (
         rf"\b(\d|{one_of})[ -]?(?:persons?|people|man|men|sleepers?|adults?|of us)\b",
         rf"\b(?:for|family of|we are) (\d|{one_of})\b(?! (?:nights?|days?|weeks?))(?!\s*(?:€|eur))",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ..._shared.script.brain import Brain, Skill
 from ..._shared.script.products import DETAILS, FIND, NAMED
+from ..._shared.script.words import GOODS
 from .figures import best_sellers, compare_sales, returns_overview, sales_report
 from .orders import find_orders, late_shipments, order_details
 from .people import customer_details, find_customers
@@ -117,7 +118,12 @@ _SKILLS = (
     ),
     Skill(
         tool="stock_levels",
-        asks=(r"stock|inventory|warehouses?", r"how many .*(?:have|left|are there|lie|each|every)"),
+        needs=("find_products",),
+        asks=(
+            r"stock|inventory|warehouses?",
+            rf"where (?:is|are) .*(?:{GOODS})",
+            r"how many .*(?:have|left|are there|lie|each|every)",
+        ),
         play=stock_levels,
         example="How many Fjell 2 are in each warehouse?",
         opening="I'll count the shelves.",

@@ -12,7 +12,7 @@ from ..._shared.script import referents, words
 from ..._shared.script.brain import Play
 from ..._shared.script.products import counted
 from ..._shared.script.question import Question
-from .people import person
+from .people import first_name, person
 
 __all__ = ["find_orders", "late_shipments", "order_details"]
 
@@ -50,7 +50,7 @@ def _order_wishes(asked: Question) -> dict[str, Any]:
     named = (
         ["paid", "packed"] if waiting else [name for name, pattern in statuses.items() if asked.says(pattern)]
     )
-    customer = person(asked, r"(?:of|by|for|from|did|has)")
+    customer = person(asked, r"(?:of|by|for|from|did|has)") or first_name(asked)
     city = re.search(r"\b(?:from|in|to) ([A-ZÄÖÜ][\w-]+)(?! [A-ZÄÖÜ])", asked.text)
     found = {
         "status": named or None,

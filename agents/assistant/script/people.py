@@ -11,7 +11,7 @@ from ..._shared.script.brain import Play
 from ..._shared.script.products import counted
 from ..._shared.script.question import Question
 
-__all__ = ["customer_details", "find_customers", "person"]
+__all__ = ["customer_details", "find_customers", "first_name", "person"]
 
 
 def find_customers(asked: Question) -> Play:
@@ -56,6 +56,12 @@ def person(asked: Question, before: str) -> str | None:
     """Return the first and last name that stand after a word, such as Thijs de Wit."""
     found = re.search(rf"\b{before} ({_CAPITAL}(?: (?:de|van|von|der))* {_CAPITAL})", asked.text)
     return found[1].removesuffix("'s") if found else None
+
+
+def first_name(asked: Question) -> str | None:
+    """Return the one name in "orders of Anna" or "Anna's orders"."""
+    found = re.search(rf"\b(?:of|by) ({_CAPITAL})\b(?! {_CAPITAL})|\b({_CAPITAL})'s\b", asked.text)
+    return (found[1] or found[2]).removesuffix("'s") if found else None
 
 
 _CUSTOMER_WORDS = r"customers?|clients?|named|called|e-?mail|address|search|account|best|who|top"

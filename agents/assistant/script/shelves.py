@@ -35,6 +35,8 @@ def stock_levels(asked: Question) -> Play:
     name = referents.product(asked, beside=r"each|per|levels?|lying|do we have|in stock|inventory")
     if not name:
         return "The stock of which product?"
+    if words.is_a_kind(name):
+        return (yield from _levels_of_a_kind(asked))
     (found,) = yield [call("stock_levels", product=name)]
     if not found["found"]:
         return not_sold(found)
@@ -44,3 +46,21 @@ def stock_levels(asked: Question) -> Play:
         for place in found["places"]
     ]
     return "\n".join([f"{found['product']}, {found['total']} in all:", *lines])
+
+
+def _levels_of_a_kind(asked: Question) -> Play:
+    """Count every product of a category, in one place or in all."""
+    (found,) = yield [call("find_products", category=words.category(asked), limit=20)]
+    counts = yield [
+        call("stock_levels", product=f"{product['name']}, {product['colour']}")
+        for product in found["products"]
+    ]
+    city = words.city(asked)
+    lying = {
+        levels["product"]: sum(
+            place["quantity"] for place in levels["places"] if city in (None, place["city"])
+        )
+        for levels in counts
+    }
+    lines = [f"• {product}: {quantity}" for product, quantity in lying.items()]
+    return "\n".join([f"{sum(lying.values())} pieces {f'in {city}' if city else 'in all'}:", *lines])

@@ -36,6 +36,7 @@ _SKILLS = (
             r"where(?:'s| is| are) (?:my|the) (?:order|parcel|package|delivery|stuff)",
             r"(?:when|will|has) .*(?:order|parcel|package|delivery)\b.*(?:arrive|come|delivered|shipped|here)",
             r"(?:order|parcel|package) (?:number |no |nr )?#?\d{3,6}",
+            r"(?:is|has|was) it (?:\w+ )?(?:delivered|shipped|sent|arrived|here)|on its way",
             r"where is (?:it|that order)|what(?:'s| is) in (?:it|that order)",
         ),
         play=track_order,
@@ -81,6 +82,7 @@ _SKILLS = (
     ),
     Skill(
         tool="compare_products",
+        needs=("find_products",),
         asks=(
             r"compare|comparison|difference between|differ|versus|vs|side by side",
             r"(?:which|what) (?:one )?(?:is|of)\b.*(?:lighter|cheaper|better|warmer|heavier)",
@@ -102,6 +104,7 @@ _SKILLS = (
     ),
     Skill(
         tool="product_reviews",
+        needs=("find_products",),
         asks=(
             r"reviews?|ratings?|opinions?|stars|is .* any good",
             r"what do (?:people|buyers|customers|others) (?:say|think)",

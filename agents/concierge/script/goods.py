@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping, Sequence
 from typing import Any
 
 from flask_litro_agent import call
+from flask_litro_agent.contracts import ToolCallEvent
 
 from ..._shared.script import referents, words
 from ..._shared.script.brain import Play
-from ..._shared.script.products import bullet, counted, not_sold, weight
+from ..._shared.script.products import bullet, counted, not_sold, sorting, weight
 from ..._shared.script.question import Question
 
 __all__ = ["compare_products", "list_categories", "plan_kit", "product_reviews", "stock_for"]
@@ -18,6 +19,8 @@ __all__ = ["compare_products", "list_categories", "plan_kit", "product_reviews",
 def compare_products(asked: Question) -> Play:
     """Set products side by side."""
     names = referents.products(asked, beside=_COMPARE_WORDS)
+    if words.category(asked) and not _are_products(names):
+        names = yield from _first_of(asked, count=3 if asked.says("three") else 2)
     if len(names) < 2:
         return "Which two products shall I compare? Tell me their names."
     (found,) = yield [call("compare_products", products=names)]
@@ -26,6 +29,18 @@ def compare_products(asked: Question) -> Play:
     if "cheapest" in found:
         lines.append(_verdict(found["cheapest"], found["lightest"]))
     return "\n".join(lines)
+
+
+def _are_products(names: Sequence[str]) -> bool:
+    """Whether two things were named, and none of them is only a kind of goods."""
+    return len(names) > 1 and not any(words.is_a_kind(name) for name in names)
+
+
+def _first_of(asked: Question, *, count: int) -> Generator[Sequence[ToolCallEvent], Sequence[Any], list[str]]:
+    """Look for the cheapest, lightest or best of a category; return each as name and colour."""
+    wish = {"category": words.category(asked), "sort": sorting(asked) or "rating", "limit": count}
+    (found,) = yield [call("find_products", **wish)]
+    return [f"{product['name']}, {product['colour']}" for product in found["products"]]
 
 
 def _verdict(cheapest: str, lightest: str) -> str:
@@ -63,7 +78,11 @@ def _names_product(asked: Question) -> bool:
 
 def product_reviews(asked: Question) -> Play:
     """Quote what buyers wrote."""
-    name = referents.product(asked, beside=r"customers?|buyers?|think|thinks|stars?|bought|liked?|good")
+    name = referents.product(
+        asked, beside=r"customers?|buyers?|think|thinks|stars?|bought|liked?|good|highest"
+    )
+    if words.category(asked) and asked.says("best|top|highest|most"):
+        name = next(iter((yield from _first_of(asked, count=1))), None)
     if not name:
         return "Reviews of which product?"
     (found,) = yield [call("product_reviews", product=name)]
@@ -93,20 +112,27 @@ def plan_kit(asked: Question) -> Play:
         "budget": words.max_price(asked) or words.goods_value(asked),
         "prefer": "cheap" if asked.says("cheap|cheapest|little money") else None,
     }
-    named = {name: value for name, value in wanted.items() if value is not None}
-    (kit,) = yield [call("plan_kit", **{**asked.before, **named})]
+    named = {**asked.before, **{name: value for name, value in wanted.items() if value is not None}}
+    (kit,) = yield [call("plan_kit", **named)]
+    if _is_over(kit) and named.get("prefer") != "cheap":
+        (kit,) = yield [call("plan_kit", **{**named, "prefer": "cheap"})]
     lines = [
         f"• {item['count']} × {item['name']}, {item['colour']} – {item['price']}" for item in kit["items"]
     ]
     lines.append(f"That is {kit['total']} and {weight(kit['weight_g'])} in all.")
-    if kit["over_budget"] and kit["over_budget"] != "€0.00":
+    if _is_over(kit):
         lines.append(f"It is {kit['over_budget']} above your budget.")
     who = counted(kit["persons"], "person", "people")
     return "\n".join([f"For {who} in {kit['season']} I would pack:", *lines])
 
 
+def _is_over(kit: Mapping[str, Any]) -> bool:
+    return kit["over_budget"] not in (None, "€0.00")
+
+
 _COMPARE_WORDS = (
-    r"lighter|warmer|heavier|bigger|these|those|two|three|side|by|against|choose|warm|rather|should|prefer"
+    r"cheapest|lightest|best|lighter|warmer|heavier|bigger|these|those|two|three|side|by|against|choose|warm|rather|"
+    r"should|prefer"
 )
 _STOCK_WORDS = (
     r"in stock|sold out|today|pick up|pick|collect|have you got|do you have|soon|get|store|stores|place|places|"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from example_app import policies
 from flask_litro_agent import call
 
 from ..._shared.script import words
@@ -16,6 +17,9 @@ __all__ = ["opening_hours", "return_policy", "shipping_cost"]
 
 def shipping_cost(asked: Question) -> Play:
     """Say what a parcel costs; to Germany when no country is named."""
+    elsewhere = words.elsewhere(asked)
+    if elsewhere:
+        return f"I know of no parcels to {elsewhere}. We ship to {', '.join(policies.COUNTRIES)}."
     wanted = {"country": words.country(asked), "goods_value": words.goods_value(asked)}
     named = {name: value for name, value in wanted.items() if value is not None}
     (rate,) = yield [call("shipping_cost", **{"country": "Germany", **asked.before, **named})]
