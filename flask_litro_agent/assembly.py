@@ -77,7 +77,8 @@ def assemble(
     providers = dict(_providers(agents, registry, faults))
     policies = list(_policies(settings, registry, faults))
     limits = {agent.name: settings.limits.replace(agent.agent.limits) for agent in agents}
-    books = _books(app, settings, identity, engine, agents, faults)
+    with faults.collecting():
+        books = _books(app, settings, identity, engine, agents)
     with app.app_context():  # as in the request that starts a turn
         _check_schemas(agents, faults)
     with faults.collecting():
@@ -148,21 +149,19 @@ def _books(
     identity: Identity,
     engine: GivenEngine | None,
     agents: Sequence[LoadedAgent],
-    faults: _Faults,
 ) -> Books | None:
     """Return the books of an app with a tool that changes something; what cannot start makes no database."""
-    books, tools = None, _tools(agents)
+    tools = _tools(agents)
     wrong = list(
         write_tool_faults(
             tools, protected=settings.protected_permissions, has_loader=identity.has_actor_loader
         )
     )
-    faults.add(wrong)
-    if wrong or not writes(tools):
+    if wrong:
+        raise ConfigurationError(wrong)
+    if not writes(tools):
         return None
-    with faults.collecting():
-        books = open_books(app, settings, engine=engine, tools=tools, declared=_declared(agents))
-    return books
+    return open_books(app, settings, engine=engine, tools=tools, declared=_declared(agents))
 
 
 def _gate(

@@ -14,6 +14,7 @@ from flask_litro_agent.core.proposals import State
 from flask_litro_agent.errors import LedgerAway, NotFound
 from flask_litro_agent.sessions.file import FileStore
 from flask_litro_agent.turns.handover import hand_over
+from flask_litro_agent.turns.leases import Leases
 from flask_litro_agent.turns.outbox import Outbox
 from flask_litro_agent.turns.runner import Runner, Standing
 from tests.bench import SOON, in_background, kinds, of_kind, until
@@ -87,7 +88,7 @@ def test_many_decisions_behind_the_last_turn_hide_its_end_from_nobody(bench):
         bench.dismiss(bench.ledger.get(card["proposal_id"]))
         bench.runner.tell(bench.key())
     assert len(bench.settled()) == 5
-    assert bench.runner.last_kind(bench.key()) == "turn-end"
+    assert Leases(bench.store, ttl=15).last_kind(bench.key()) == "turn-end"
 
 
 def test_a_session_that_has_no_log_gets_none(bench):

@@ -255,7 +255,7 @@ def test_requests_stay_valid_and_a_rebuilt_history_says_the_same(bench):
         bench.runner.tell(bench.key())
     bench.run(text="so?")
     assert all(messages_are_valid(request.messages) for request in bench.puppet.requests)
-    rebuilt, grown = History(context_tokens=100_000), bench.runner._histories[bench.key()]
+    rebuilt, grown = History(context_tokens=100_000), bench.runner._histories._kept[bench.key()]
     for entry in bench.entries():
         rebuilt.feed(entry)
     assert rebuilt.messages() == grown.messages()

@@ -282,7 +282,7 @@ def test_nothing_is_written_while_the_turns_process_lives(folder, bench):
         until(lambda: len(bench.entries()) == 3)
         os.kill(child.process.pid, signal.SIGSTOP)
         standing = bench.runner.standing(bench.key())
-        bench.runner.recover(bench.key())
+        bench.runner._upkeep.recover(bench.key())
         assert standing == Standing(child.turn_id, 3)
         assert len(bench.entries()) == 3
         with pytest.raises(SessionBusy):

@@ -23,9 +23,12 @@ class Histories:
         self._kept: OrderedDict[SessionKey, History] = OrderedDict()
 
     def take(self, key: SessionKey, *, context_tokens: int | None = None) -> History:
-        """Return the session's history, caught up with the log; it is not kept until it is given back."""
+        """Return the session's history, caught up with the log; it is not kept until it is given back.
+
+        One that is kept with another budget than ``context_tokens`` is read anew; None takes any.
+        """
         history = self.forget(key)
-        if history is None or history.seq > self._store.last_seq(key):  # a log that went begins again
+        if history is None or not self._serves(history, key, context_tokens):
             history = History(context_tokens=context_tokens or self._context_tokens)
         history.catch_up(self._store, key)
         return history
@@ -41,3 +44,7 @@ class Histories:
         """Keep the history no longer; return it, if it was kept."""
         with self._lock:
             return self._kept.pop(key, None)
+
+    def _serves(self, history: History, key: SessionKey, context_tokens: int | None) -> bool:
+        same_budget = context_tokens in (None, history.context_tokens)
+        return same_budget and history.seq <= self._store.last_seq(key)  # a log that went begins again

@@ -83,7 +83,7 @@ class History:
 
     def __init__(self, *, context_tokens: int) -> None:
         self.seq = 0
-        self._budget = context_tokens * _BYTES_A_TOKEN
+        self.context_tokens = context_tokens
         self._turns: deque[_Turn] = deque()
         self._size = 0
         self._open: _Turn | None = None
@@ -200,7 +200,7 @@ class History:
         self._open = None
 
     def _drop_oldest(self) -> None:
-        while self._size > self._budget and len(self._turns) > 1:
+        while self._size > self.context_tokens * _BYTES_A_TOKEN and len(self._turns) > 1:
             self._size -= self._turns.popleft().size
 
 

@@ -1,0 +1,98 @@
+"""What a session's log lacks when no turn writes to it: the end of a turn that died, and how proposals ended."""
+
+from __future__ import annotations
+
+import logging
+
+from flask_litro_agent.contracts import Lease, SessionKey, SessionStore
+from flask_litro_agent.errors import NotFound, SessionBusy, SessionDeleted, StoreError
+from flask_litro_agent.turns import drafts
+from flask_litro_agent.turns.histories import Histories
+from flask_litro_agent.turns.history import History
+from flask_litro_agent.turns.leases import Leases
+from flask_litro_agent.turns.outbox import Outbox
+from flask_litro_agent.turns.writer import SessionWriter, Show
+
+__all__ = ["Upkeep"]
+
+logger = logging.getLogger(__name__)
+
+_TELL_WAIT = 0.5
+_INTERRUPTED = "no result: the turn was interrupted"
+
+
+class Upkeep:
+    """Adds to the logs of one process's sessions what they lack; ``ttl`` is a lease's, in seconds."""
+
+    def __init__(
+        self, store: SessionStore, histories: Histories, leases: Leases, outbox: Outbox, *, ttl: float
+    ) -> None:
+        self._store = store
+        self._histories = histories
+        self._leases = leases
+        self._outbox = outbox
+        self._ttl = ttl
+
+    def recover(self, key: SessionKey) -> None:
+        """Close a turn whose process died, if the session is free; what cannot be done now is left for later."""
+        try:
+            lease = self._store.acquire(key, self._ttl)
+        except StoreError:
+            return
+        if lease is not None:
+            self._attend(lease)
+
+    def tell(self, key: SessionKey) -> None:
+        """Append what the ledger owes to a session that is free; a turn that runs in it tells it by itself."""
+        try:
+            if self._outbox.owed(key).drafts and self._store.last_seq(key):
+                self._attend(self._leases.take(key, wait=_TELL_WAIT))
+        except (SessionBusy, NotFound, SessionDeleted):
+            return
+        except Exception as error:  # whatever a store raises: what is owed stays owed
+            logger.warning("litro: a session was not told how a proposal ended: %s", error)
+
+    def retire(self, lease: Lease, *, reason: str) -> None:
+        """Void the open proposals of a session whose lease is held, and say so in its log; else LedgerAway."""
+        self._outbox.void(lease.key, reason=reason)
+        if self._outbox.owed(lease.key).drafts:
+            self._bring_up(lease)
+
+    def close_dead_turn(self, history: History, lease: Lease) -> None:
+        """Close a turn that another writer left without an end."""
+        if history.open_turn is not None:
+            self.close_open_turn(history, self.writer(history, lease, show=_nobody))
+
+    def close_open_turn(
+        self, history: History, writer: SessionWriter, *, reason: str = "interrupted"
+    ) -> None:
+        """Write a result for each call that has none, and the turn's end."""
+        end = drafts.turn_end(history, reason)
+        for entry in writer.write(*drafts.unanswered(history, _INTERRUPTED), end):
+            history.feed(entry)
+
+    def writer(self, history: History, lease: Lease, *, show: Show) -> SessionWriter:
+        """Return a writer that goes on where the history stands."""
+        return SessionWriter(self._store, lease, ttl=self._ttl, last_seq=history.seq, show=show)
+
+    def _attend(self, lease: Lease) -> None:
+        try:
+            self._bring_up(lease)
+        except StoreError as error:
+            logger.warning("litro: a session's log could not be completed: %s", error)
+        finally:
+            self._store.release(lease)
+
+    def _bring_up(self, lease: Lease) -> None:
+        history = self._histories.take(lease.key)
+        self.close_dead_turn(history, lease)
+        owed = self._outbox.owed(lease.key, history.written)
+        if owed.drafts:
+            for entry in self.writer(history, lease, show=_nobody).write(*owed.drafts):
+                history.feed(entry)
+        self._outbox.told(owed.proposals)
+        self._histories.keep(lease.key, history)
+
+
+def _nobody(entries: object) -> None:
+    """Nobody watches this writer."""
