@@ -46,6 +46,7 @@ ALLOWED = {
     ("schemas/reading.py", "getattr(type(schema), name)"): "one of the constants, beside it",
     ("schemas/reading.py", "getattr(Schema, name)"): "one of the constants, beside it",
     ("settings.py", "getattr(self, field.name)"): "the dataclass's own fields",
+    ("web/card.py", "getattr(proposal, name)"): "the constants, beside it",
     ("testing/__init__.py", "getattr(importlib.import_module(f'{__name__}.{_CONTRACTS[name]}'), name)"): (
         "the published names of the kit: others raise AttributeError before"
     ),

@@ -276,7 +276,9 @@ def test_providers_get_the_note_in_the_users_place(bench):
     bench.dismiss(bench.propose(7))
     bench.run(text="so?")
     messages = bench.puppet.requests[-1].messages
-    turns = transcript.turns(ChatRequest("", messages), state_of={}, legal_id=ANY_ID)
+    turns = transcript.turns(
+        ChatRequest("", messages), state_of={}, legal_id=ANY_ID, speaks=lambda said: said.parts
+    )
     assert [type(turn).__name__ for turn in turns] == [
         "UserTurn", "AssistantTurn", "UserTurn", "AssistantTurn", "UserTurn",
     ]  # fmt: skip
