@@ -15,7 +15,7 @@ from example_app import data_folder, seed
 
 __all__ = ["connection", "create", "init_app", "open_database"]
 
-VERSION = 1
+VERSION = 2
 _SCHEMA = Path(__file__).with_name("schema.sql")
 
 

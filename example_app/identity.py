@@ -8,10 +8,25 @@ from flask_litro_agent import Actor, LitroAgent
 
 __all__ = ["PERMISSIONS", "actor_of", "litro"]
 
+_CUSTOMER = frozenset({"shop:read", "orders:own", "orders:edit-own"})
+_SUPPORT = frozenset(
+    {
+        "shop:*",
+        "orders:read",
+        "orders:edit",
+        "customers:read",
+        "customers:edit",
+        "emails:draft",
+        "refunds:edit",
+    }
+)
+#: Support asks for changes, and operators decide: who approves needs the change's own permission too.
 PERMISSIONS = {
-    "customer": frozenset({"shop:read", "orders:own"}),
-    "support": frozenset({"shop:*", "orders:read", "customers:read"}),
-    "operator": frozenset({"shop:*", "orders:read", "customers:read", "stock:read", "reports:read"}),
+    "customer": _CUSTOMER,
+    "support": _SUPPORT,
+    "operator": _SUPPORT
+    | {"stock:read", "stock:edit", "prices:edit", "collections:edit", "reports:read", "orders:edit-own"}
+    | {"litro:approve", "litro:admin"},
 }
 
 litro = LitroAgent()

@@ -110,3 +110,84 @@ CREATE TABLE policy (
     title TEXT NOT NULL,
     text TEXT NOT NULL
 );
+
+-- Changes: rows are only added, each once by its key.
+CREATE TABLE refund (
+    id INTEGER PRIMARY KEY,
+    number INTEGER NOT NULL REFERENCES orders,
+    amount_cents INTEGER NOT NULL CHECK (amount_cents > 0),
+    reason TEXT NOT NULL,
+    key TEXT NOT NULL UNIQUE,
+    asked_by TEXT NOT NULL,
+    approved_by TEXT NOT NULL,
+    made_at TEXT NOT NULL
+);
+CREATE TABLE stock_movement (
+    id INTEGER PRIMARY KEY,
+    sku TEXT NOT NULL REFERENCES product,
+    city TEXT NOT NULL REFERENCES place,
+    before INTEGER NOT NULL,
+    after INTEGER NOT NULL CHECK (after >= 0),
+    reason TEXT NOT NULL,
+    key TEXT NOT NULL UNIQUE,
+    asked_by TEXT NOT NULL,
+    approved_by TEXT NOT NULL,
+    made_at TEXT NOT NULL
+);
+CREATE TABLE price_change (
+    id INTEGER PRIMARY KEY,
+    sku TEXT NOT NULL REFERENCES product,
+    before_cents INTEGER NOT NULL,
+    after_cents INTEGER NOT NULL CHECK (after_cents > 0),
+    key TEXT NOT NULL UNIQUE,
+    asked_by TEXT NOT NULL,
+    approved_by TEXT NOT NULL,
+    made_at TEXT NOT NULL
+);
+CREATE TABLE collection_version (
+    id INTEGER PRIMARY KEY,
+    name TEXT NOT NULL,
+    skus TEXT NOT NULL,
+    published INTEGER NOT NULL CHECK (published IN (0, 1)),
+    key TEXT NOT NULL UNIQUE,
+    asked_by TEXT NOT NULL,
+    approved_by TEXT NOT NULL,
+    made_at TEXT NOT NULL
+);
+CREATE TABLE order_hold (
+    id INTEGER PRIMARY KEY,
+    number INTEGER NOT NULL REFERENCES orders,
+    held INTEGER NOT NULL CHECK (held IN (0, 1)),
+    key TEXT NOT NULL UNIQUE,
+    asked_by TEXT NOT NULL,
+    approved_by TEXT NOT NULL,
+    made_at TEXT NOT NULL
+);
+CREATE TABLE address_change (
+    id INTEGER PRIMARY KEY,
+    number INTEGER NOT NULL REFERENCES orders,
+    address TEXT NOT NULL,
+    key TEXT NOT NULL UNIQUE,
+    asked_by TEXT NOT NULL,
+    approved_by TEXT NOT NULL,
+    made_at TEXT NOT NULL
+);
+CREATE TABLE note (
+    id INTEGER PRIMARY KEY,
+    customer_id INTEGER NOT NULL REFERENCES customer,
+    text TEXT NOT NULL,
+    key TEXT NOT NULL UNIQUE,
+    asked_by TEXT NOT NULL,
+    approved_by TEXT NOT NULL,
+    made_at TEXT NOT NULL
+);
+CREATE TABLE email_draft (
+    id INTEGER PRIMARY KEY,
+    customer_id INTEGER NOT NULL REFERENCES customer,
+    subject TEXT NOT NULL,
+    text TEXT NOT NULL,
+    key TEXT NOT NULL UNIQUE,
+    asked_by TEXT NOT NULL,
+    approved_by TEXT NOT NULL,
+    made_at TEXT NOT NULL
+);

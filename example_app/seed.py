@@ -15,11 +15,13 @@ from werkzeug.security import generate_password_hash
 
 __all__ = ["ACCOUNTS", "PASSWORD", "fill"]
 
-#: The demo accounts, shown on the sign-in page: user name, person, role. The customer is the first in the list.
+#: The demo accounts, shown on the sign-in page: user name, person, role. The customer is the first in the list;
+#: there are two operators, because whoever asks for a refund may not approve it.
 ACCOUNTS = (
     ("customer", "Anna Berg", "customer"),
     ("support", "Sam Ritter", "support"),
     ("operator", "Olga Stein", "operator"),
+    ("second", "Otto Lang", "operator"),
 )
 PASSWORD = "outdoor"
 

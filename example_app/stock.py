@@ -1,11 +1,14 @@
-"""What lies where: every place's stock of every product, and what runs low."""
+"""What lies where: every place's stock of every product, and what runs low; and corrections after a count."""
 
 from __future__ import annotations
 
 import sqlite3
 from dataclasses import dataclass
 
-__all__ = ["CITIES", "Level", "levels_of", "low"]
+from example_app import journal
+from example_app.journal import By
+
+__all__ = ["CITIES", "Level", "correct", "levels_of", "low"]
 
 #: The warehouses first, then the stores.
 CITIES = ("Leipzig", "Rotterdam", "Berlin", "Hamburg", "Munich")
@@ -51,3 +54,18 @@ def low(database: sqlite3.Connection, city: str) -> list[Level]:
         (city,),
     )
     return [Level(**dict(row)) for row in rows]
+
+
+def correct(
+    database: sqlite3.Connection, sku: str, city: str, quantity: int, reason: str, by: By
+) -> sqlite3.Row:
+    """Set what lies in a place to what was counted; return the movement's row."""
+    place = (sku, city)
+    with journal.writing(database):
+        (before,) = database.execute(
+            "SELECT quantity FROM stock WHERE sku = ? AND city = ?", place
+        ).fetchone()
+        values = {"sku": sku, "city": city, "before": before, "after": quantity, "reason": reason}
+        if journal.once(database, "stock_movement", by, **values):
+            database.execute("UPDATE stock SET quantity = ? WHERE sku = ? AND city = ?", (quantity, *place))
+        return journal.row(database, "stock_movement", by.key)

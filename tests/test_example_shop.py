@@ -507,7 +507,7 @@ def test_a_database_of_another_version_is_one_sentence(tmp_path):
     other = sqlite3.connect(tmp_path / "shop.db")
     other.execute("PRAGMA user_version = 7")
     other.close()
-    with pytest.raises(RuntimeError, match=r"shop\.db is a shop of version 7, this is 1: move it away"):
+    with pytest.raises(RuntimeError, match=r"shop\.db is a shop of version 7, this is 2: move it away"):
         create_app({"SHOP_DATA": tmp_path})
 
 
@@ -597,7 +597,7 @@ def test_the_demo_says_one_line_serves_and_ends_clean(tmp_path, kind):
         line = process.stdout.readline()
         assert re.fullmatch(
             r"Shop: http://127\.0\.0\.1:\d+ · model: scripted \(set LLM_URL \+ LLM_MODEL or ANTHROPIC_API_KEY\)"
-            r" · sign in: customer, support, operator \(password outdoor\) · data: .+\n",
+            r" · sign in: customer, support, operator, second \(password outdoor\) · data: .+\n",
             line,
         )
         address = line.split()[1]

@@ -6,7 +6,21 @@ from marshmallow import fields, validate
 
 from example_app import catalogue, periods, policies, stock
 
-__all__ = ["category", "limit", "order_number", "period", "place", "product", "store"]
+__all__ = [
+    "address",
+    "category",
+    "cents",
+    "customer_id",
+    "hold",
+    "limit",
+    "order_number",
+    "period",
+    "place",
+    "product",
+    "reason",
+    "sku",
+    "store",
+]
 
 
 def product() -> fields.String:
@@ -58,4 +72,53 @@ def limit(default: int) -> fields.Integer:
         load_default=default,
         validate=validate.Range(1, 50),
         metadata={"description": "At most so many entries"},
+    )
+
+
+def sku() -> fields.String:
+    return fields.String(
+        required=True,
+        validate=validate.Regexp(r"[A-Z0-9-]{3,20}\Z"),
+        metadata={"description": "The article number as product_details returns it, e.g. 'PCK-TRK65-RED'"},
+    )
+
+
+def cents(what: str) -> fields.Integer:
+    return fields.Integer(
+        strict=True,
+        required=True,
+        validate=validate.Range(1, 1_000_000),
+        metadata={"description": f"{what} in cents: 1250 is €12.50"},
+    )
+
+
+def customer_id() -> fields.Integer:
+    return fields.Integer(
+        strict=True,
+        required=True,
+        validate=validate.Range(1, 10_000_000),
+        metadata={"description": "The number that find_customers returns"},
+    )
+
+
+def reason() -> fields.String:
+    return fields.String(
+        required=True,
+        validate=validate.Length(1, 200),
+        metadata={"description": "Why, in a few words that the person said"},
+    )
+
+
+def address() -> fields.String:
+    return fields.String(
+        required=True,
+        validate=validate.Length(8, 200),
+        metadata={"description": "The whole new address in one line: street, postcode, town, country"},
+    )
+
+
+def hold() -> fields.Boolean:
+    return fields.Boolean(
+        required=True,
+        metadata={"description": "true holds the order back, false lets it go on"},
     )

@@ -1,0 +1,34 @@
+from __future__ import annotations
+
+from marshmallow import Schema
+
+from flask_litro_agent import Mode, tool
+
+from ..._shared import changes, parameters
+
+
+class Params(Schema):
+    order_number = parameters.order_number()
+    address = parameters.address()
+
+
+def preview(params, ctx):
+    return changes.address_preview(changes.order(params["order_number"]).number, params["address"])
+
+
+def as_of(params, ctx):
+    return changes.address_version(changes.order(params["order_number"]).number)
+
+
+@tool(
+    description="Propose to send an order that has not left yet to another address.",
+    permission="orders:edit",
+    mode=Mode.PROPOSE,
+    params=Params,
+    preview=preview,
+    as_of=as_of,
+    reconcile=changes.done("address_change"),
+)
+def change_address(params, ctx):
+    order = changes.order(params["order_number"])
+    return changes.change_address(order.number, params["address"], changes.by(ctx))
