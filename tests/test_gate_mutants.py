@@ -25,7 +25,7 @@ APPROVAL = [
         "proposal.state is not State.PROPOSED",
         "False",
         A,
-        "test_it_is_open_until_its_ttl_and_not_a_millisecond_longer",
+        "test_about_what_is_over_nobody_is_asked",
     ),
     ("if tool is None:", "if False:", A, "test_a_tool_that_is_gone_makes_it_void"),
     (
@@ -75,7 +75,7 @@ APPROVAL = [
         "in (proposal.proposer, proposal.owner)",
         "in (proposal.owner,)",
         A,
-        "test_where_four_eyes_are_asked_for_the_proposer_may_not_approve",
+        "test_four_eyes_hold_for_whoever_proposed_in_anothers_conversation",
     ),
     (
         "digest_of(proposal.id, proposal) != proposal.digest",
@@ -159,7 +159,7 @@ APPROVAL = [
     ),
     (
         'ending = _Ending("unknown")\n',
-        "",
+        "pass\n",
         A,
         "test_whatever_a_tool_raises_its_outcome_is_unknown_and_it_is_spent",
     ),
@@ -419,8 +419,8 @@ STANDING = [
     ("proposal.c.created_at < now + EARLY_MS,", "", L, "test_every_decision_keeps_to_the_same_ages[sqlite]"),
     ("proposal.c.id == proposal_id, is_open(now), *conditions", "proposal.c.id == proposal_id, *conditions", A,
      "test_it_may_expire_while_it_is_checked"),
-    ("update(proposal).where(proposal.c.id == proposal_id, is_open(now)", "update(proposal).where(is_open(now)", L,
-     "test_nobody_decides_about_what_is_not_there[sqlite]"),
+    ("update(proposal).where(proposal.c.id == proposal_id, is_open(now)", "update(proposal).where(is_open(now)", A,
+     "test_void_reasons_come_in_their_order"),
     ("func.coalesce(claimant.c.beat_at, 0) < now - DEAD_MS,", "", L,
      "test_a_claimed_one_is_unknown_once_its_claimant_is_silent[sqlite]"),
     ("proposal.c.claimed_at + proposal.c.limit_ms + GRACE_MS < now,", "", A,
