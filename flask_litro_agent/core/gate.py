@@ -162,11 +162,6 @@ class Gate:
         with self._wiring.deciding():
             return Operators(self._wiring, self._ledger()).proposal_of(proposal_id, actor)
 
-    def proposal(self, proposal_id: str, actor: Actor) -> Proposal:
-        """Return the proposal for its owner, its proposer or an operator; NotFound for anybody else."""
-        with self._wiring.deciding():
-            return Operators(self._wiring, self._ledger()).proposal_of(proposal_id, actor)
-
     def approve(self, proposal_id: str, digest: str, operator: Actor) -> Proposal:
         """Check everything anew, run the proposal at most once, and return its row as it stands then.
 
