@@ -108,7 +108,7 @@ class TestProposals:
         app = proposal_site(tmp_path, LITRO_MAX_OPEN=60)
         for session in range(11):
             for order in range(5):
-                Browser(app, "eve").ask(order=order, session=f"s{session}")
+                Browser(app, "eve").ask(order=session * 5 + order, session=f"s{session}")
         assert len(read(runner(app)("proposals", "--json"))) == 55
 
     def test_an_unknown_state_is_a_wrong_use(self, litro):
@@ -233,6 +233,7 @@ class TestPrune:
                 write_session(app, owner, session, days)
         assert read(runner(app)("prune", "--json")) == {"proposals": 0, "sessions": 2}
         assert sessions(app, "eve") == sessions(app, "bob") == ["new"]
+        assert read(runner(app)("prune", "--json")) == {"proposals": 0, "sessions": 0}
 
     def test_sessions_stay_where_no_age_is_set(self, app, litro):
         write_session(app, "eve", "old", 5000)
@@ -241,7 +242,7 @@ class TestPrune:
     def test_all_of_one_person_that_is_over_goes(self, app, litro, eve):
         proposal_id = eve.ask(session="over")["proposal_id"]
         litro("dismiss", proposal_id, "--as", "ops")
-        waiting = eve.ask(session="waits")["proposal_id"]
+        waiting = eve.ask(order=2, session="waits")["proposal_id"]
         write_session(app, "bob", "his", 1)
         time.sleep(0.01)
         assert read(litro("prune", "--actor", "eve", "--days", "0", "--json")) == {
@@ -417,8 +418,17 @@ def test_no_command_approves():
     assert not {name for name in names if "approve" in name or "answer" in name}
 
 
+def test_every_command_says_what_it_does_in_a_sentence():
+    for name, command in every_command(litro_commands()):
+        assert command.help.strip().endswith("."), name
+
+
 def every_name(group):
+    return (name for name, _ in every_command(group))
+
+
+def every_command(group):
     for name, command in group.commands.items():
-        yield name
+        yield name, command
         if isinstance(command, click.Group):
-            yield from every_name(command)
+            yield from every_command(command)

@@ -206,8 +206,13 @@ class Cards:
         return Rendered("<a-card></a-card>", {"props": {}} if self.count % 2 else None)
 
 
+def test_every_state_of_a_settled_proposal() -> None:
+    states = list(tables(section(page("sessions"), "## Events")))[1]
+    assert words(row[0] for row in states) == list(events.SETTLED_STATES)
+
+
 def test_every_reason_of_a_turn_end() -> None:
-    reasons = list(tables(section(page("sessions"), "## Events")))[1]
+    reasons = list(tables(section(page("sessions"), "## Events")))[2]
     assert words(row[0] for row in reasons) == list(events.TURN_END_REASONS)
 
 

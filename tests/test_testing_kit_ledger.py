@@ -170,10 +170,9 @@ def test_an_agent_that_asked_for_it_is_woken_with_the_script(tmp_path):
     assert client.events[-1].payload["reason"] == "finished"
 
 
-def test_the_sites_hosts_and_its_missing_csrf_settings_are_nothing_to_the_kit(tmp_path):
-    app = proposal_site(
-        tmp_path, LITRO_HOSTS=["shop.example"], LITRO_URL_PREFIX="/ai", WTF_CSRF_ENABLED=False
-    )
+def test_where_the_site_stands_is_nothing_to_the_kit(tmp_path):
+    config = {"LITRO_HOSTS": ["shop.example"], "LITRO_TRUSTED_PROXIES": 1, "LITRO_URL_PREFIX": "/ai"}
+    app = proposal_site(tmp_path, **config, WTF_CSRF_ENABLED=False)
     client = asking(app, call("refund", order=1))
     assert client.approve(client.proposals[0], operator=OPS).outcome == "ok"
 

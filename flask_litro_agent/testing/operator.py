@@ -33,7 +33,7 @@ class OperatorDesk:
         desk = Flask(__name__)
         desk.secret_key = secrets.token_hex()
         desk.add_url_rule(_TOKEN, view_func=forms.fresh_token)
-        settings = dataclasses.replace(installed.settings, hosts=None)
+        settings = dataclasses.replace(installed.settings, hosts=None, trusted_proxies=0)
         identity = Identity(lambda: operator, installed.identity.by_id)
         register_routes(desk, dataclasses.replace(installed, settings=settings, identity=identity))
         self._place = f"{settings.url_prefix}/proposals"
