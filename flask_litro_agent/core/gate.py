@@ -30,7 +30,7 @@ from flask_litro_agent.core.outcome import CallSite, NeedsApproval, Outcome, Ran
 from flask_litro_agent.core.proposals import Proposal
 from flask_litro_agent.core.proposing import propose
 from flask_litro_agent.core.second_thoughts import reconciled, repetition, reversal
-from flask_litro_agent.core.verdicts import Verdicts
+from flask_litro_agent.core.verdicts import Verdicts, copied
 from flask_litro_agent.core.wiring import Wiring
 from flask_litro_agent.core.write_rules import write_tool_faults, writes
 from flask_litro_agent.errors import (
@@ -50,6 +50,7 @@ logger = logging.getLogger(__name__)
 
 _PROGRESS_LIMIT = 16 * 1024
 _MOST_PROGRESS = 1000
+_NAME_LIMIT = 256
 _DAY: Final = 86_400
 
 
@@ -136,7 +137,9 @@ class Gate:
         try:
             with self._wiring.deciding():
                 decided = self._decide(call, raw_arguments)
-        except Exception as error:
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # a schema's sys.exit() must not end the caller's turn
             return refusals.failure(name, error, debug=self._debug)
         return self._run(call, decided) if isinstance(decided, _Allowed) else decided
 
@@ -294,7 +297,7 @@ class Gate:
         limits = self._wiring.limits[call.agent]
         abandoned = Stop()
         context = ToolContext(
-            actor=call.actor,
+            actor=copied(call.actor),
             agent=call.agent,
             session_id=site.session_id,
             turn_id=site.turn_id,
@@ -377,7 +380,8 @@ def _ran(value: object, limit: int) -> Ran:
         return Ran(output.plain(value, limit=limit))
     data = output.plain(value.data, limit=limit)
     props = output.plain(value.props, limit=limit)
-    return Ran(data, UIResult(value.component, data, props))
+    component = output.plain(value.component, limit=_NAME_LIMIT)
+    return Ran(data, UIResult(component, data, props))
 
 
 def _read(tool: Tool, raw_arguments: object) -> schemas.Canonical:

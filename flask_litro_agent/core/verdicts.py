@@ -5,13 +5,13 @@ from __future__ import annotations
 import copy
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from flask_litro_agent.contracts import Actor, Policy, Verdict
 from flask_litro_agent.tools import Tool
 
-__all__ = ["Decision", "Verdicts"]
+__all__ = ["Decision", "Verdicts", "copied"]
 
 logger = logging.getLogger(__name__)
 
@@ -35,10 +35,17 @@ class Verdicts:
         return "allow" if "allow" in effects and "deny" not in effects else "deny"
 
 
+def copied(actor: Actor) -> Actor:
+    """Return the actor for foreign code, which cannot change by it who is asked about next."""
+    return replace(actor, data=dict(actor.data))
+
+
 def _ask(policy: Policy, actor: Any, tool: Tool, arguments: dict[str, Any] | None) -> str:
     try:
-        verdict = policy.decide(actor, tool.facts, copy.deepcopy(arguments))
-    except Exception:
+        verdict = policy.decide(copied(actor), tool.facts, copy.deepcopy(arguments))
+    except KeyboardInterrupt:
+        raise
+    except BaseException:
         logger.exception("litro gate: policy %s raised on %s: denied", type(policy).__name__, tool.name)
         return "broken"
     if type(verdict) is not Verdict or verdict.effect not in ("allow", "deny", "abstain"):
