@@ -1,4 +1,4 @@
-"""``flask litro``: look at an app's agents and sessions, and talk to an agent, without a browser."""
+"""``flask litro``: look at an app's agents, sessions and proposals, and talk to an agent, without a browser."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from flask import current_app
 from flask.cli import AppGroup, with_appcontext
 
 from flask_litro_agent import strict_json, terminal
-from flask_litro_agent.contracts import Actor, SessionKey
+from flask_litro_agent.commands import LEDGER_COMMANDS
+from flask_litro_agent.commands.surroundings import actor_of, as_json, installed, print_rows
+from flask_litro_agent.contracts import SessionKey
 from flask_litro_agent.doctor import examine
 from flask_litro_agent.errors import LitroError, SessionDeleted
-from flask_litro_agent.installation import Installation, installed_in
 from flask_litro_agent.web.guards import check_session_id
 
 __all__ = ["litro_commands"]
 
 _LEVELS = {"ok": "green", "warn": "yellow", "fail": "red"}
-as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 owner = click.option(
     "--owner", default=terminal.TERMINAL_VISITOR.id, show_default=True, help="The actor's id."
 )
@@ -30,7 +30,7 @@ owner = click.option(
 def litro_commands() -> click.Group:
     """Return the command group that ``init_app`` adds to the app's ``flask`` command."""
     group = _Commands("litro", help="This site's agents.")
-    for command in (chat, agents, tools, sessions, replay, report, doctor):
+    for command in (chat, agents, tools, sessions, replay, report, doctor, *LEDGER_COMMANDS):
         group.add_command(command)
     return group
 
@@ -53,19 +53,17 @@ class _Commands(AppGroup):
 @with_appcontext
 def chat(agent: str, text: str | None, session_id: str | None, actor_id: str | None) -> None:
     """Talk to AGENT. With TEXT say just that, and exit 0 when the turn finished, else 1."""
-    installed = installed_in(current_app)
-    loaded = installed.agent(agent)
-    actor = _actor(installed, actor_id)
+    app = installed()
+    loaded = app.agent(agent)
+    actor = actor_of(actor_id)
     session = secrets.token_hex(8) if session_id is None else check_session_id(session_id)
     key = SessionKey(agent, actor.id, session)
     if text is not None:
-        raise SystemExit(0 if terminal.say(installed, key, actor, _checked(text)) == "finished" else 1)
-    click.secho(
-        f"{loaded.title} · {installed.providers[agent].model} · session {session} · Ctrl-D ends", dim=True
-    )
+        raise SystemExit(0 if terminal.say(app, key, actor, _checked(text)) == "finished" else 1)
+    click.secho(f"{loaded.title} · {app.providers[agent].model} · session {session} · Ctrl-D ends", dim=True)
     while (line := _read_line()) is not None:
         if line.strip():
-            terminal.say(installed, key, actor, _checked(line))
+            terminal.say(app, key, actor, _checked(line))
 
 
 @click.command()
@@ -73,18 +71,18 @@ def chat(agent: str, text: str | None, session_id: str | None, actor_id: str | N
 @with_appcontext
 def agents(as_json: bool) -> None:
     """List the agents."""
-    installed = installed_in(current_app)
+    app = installed()
     rows = [
         {
             "name": agent.name,
             "title": agent.title,
-            "model": installed.providers[agent.name].model,
+            "model": app.providers[agent.name].model,
             "tools": len(agent.tools),
             "suggestions": list(agent.agent.suggestions),
         }
-        for agent in installed.agents.values()
+        for agent in app.agents.values()
     ]
-    _print(rows, as_json, "{name}  {title}  {model}  {tools} tools")
+    print_rows(rows, as_json, "{name}  {title}  {model}  {tools} tools")
 
 
 @click.command()
@@ -93,8 +91,8 @@ def agents(as_json: bool) -> None:
 @with_appcontext
 def tools(agent: str | None, as_json: bool) -> None:
     """List the tools of AGENT, or of all agents."""
-    installed = installed_in(current_app)
-    chosen = [installed.agent(agent)] if agent else list(installed.agents.values())
+    app = installed()
+    chosen = [app.agent(agent)] if agent else list(app.agents.values())
     rows = [
         {
             "agent": each.name,
@@ -106,7 +104,7 @@ def tools(agent: str | None, as_json: bool) -> None:
         for each in chosen
         for tool in each.tools.values()
     ]
-    _print(rows, as_json, "{agent}.{name}  {mode}  {permission}  {description}")
+    print_rows(rows, as_json, "{agent}.{name}  {mode}  {permission}  {description}")
 
 
 @click.command()
@@ -116,7 +114,7 @@ def tools(agent: str | None, as_json: bool) -> None:
 @with_appcontext
 def sessions(owner: str, agent: str | None, as_json: bool) -> None:
     """List the sessions of one owner, newest first."""
-    store = installed_in(current_app).store
+    store = installed().store
     rows: list[dict[str, Any]] = []
     cursor = None
     while True:
@@ -131,7 +129,7 @@ def sessions(owner: str, agent: str | None, as_json: bool) -> None:
             for info in page
         ]
         if cursor is None:
-            return _print(rows, as_json, "{agent}  {id}  updated {updated}")
+            return print_rows(rows, as_json, "{agent}  {id}  updated {updated}")
 
 
 @click.command()
@@ -143,7 +141,7 @@ def replay(agent: str, session_id: str, owner: str) -> None:
     """Print a session's events as they are stored, one line each (NDJSON)."""
     key = SessionKey(agent, owner, session_id)
     try:
-        lines = [entry.line for entry in installed_in(current_app).store.read(key)]
+        lines = [entry.line for entry in installed().store.read(key)]
     except SessionDeleted:
         lines = []
     if not lines:
@@ -158,7 +156,7 @@ def replay(agent: str, session_id: str, owner: str) -> None:
 @with_appcontext
 def report(as_json: bool) -> None:
     """Print the start-up report."""
-    found = installed_in(current_app).report
+    found = installed().report
     if not as_json:
         return click.echo(str(found))
     sections = {title: list(lines) for title, lines in found.sections}
@@ -170,7 +168,7 @@ def report(as_json: bool) -> None:
 @with_appcontext
 def doctor(as_json: bool) -> None:
     """Check what would go wrong in production; exit 1 when something is unsafe."""
-    findings = list(examine(current_app, installed_in(current_app)))
+    findings = list(examine(current_app, installed()))
     if as_json:
         click.echo(json.dumps([{"level": found.level, "message": found.message} for found in findings]))
     else:
@@ -178,15 +176,6 @@ def doctor(as_json: bool) -> None:
             click.secho(f"{found.level:<5}", nl=False, fg=_LEVELS[found.level])
             click.echo(found.message)
     raise SystemExit(any(found.level == "fail" for found in findings))
-
-
-def _actor(installed: Installation, actor_id: str | None) -> Actor:
-    if actor_id is None:
-        return terminal.TERMINAL_VISITOR
-    actor = installed.identity.by_id(actor_id)
-    if actor is None:
-        raise click.ClickException(f"the site's actor_loader knows nobody with the id {actor_id!r}")
-    return actor
 
 
 def _checked(text: str) -> str:
@@ -210,11 +199,3 @@ def _read_line() -> str | None:
         return ""
     except UnicodeDecodeError:
         raise click.ClickException("the text is not UTF-8") from None
-
-
-def _print(rows: list[dict[str, Any]], as_json: bool, line: str) -> None:
-    if as_json:
-        return click.echo(json.dumps(rows, ensure_ascii=False))
-    for row in rows:
-        click.echo(line.format(**row))
-    return None

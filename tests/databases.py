@@ -13,6 +13,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -44,6 +45,20 @@ KINDS = ("sqlite", "postgresql", "mariadb")
 
 _SECONDS = 60.0
 _NOBODY = 65534
+#: Runs a server until whoever started this closes its input, or is killed; then nothing of the server is left.
+_GUARD = """
+import shutil, subprocess, sys, threading
+stop, user, folder, *command = sys.argv[1:]
+user = int(user) or None
+server = subprocess.Popen(command, stdin=subprocess.DEVNULL, user=user, group=user)
+def watch():
+    sys.stdin.read()
+    server.send_signal(int(stop))
+threading.Thread(target=watch, daemon=True).start()
+code = server.wait()
+shutil.rmtree(folder, ignore_errors=True)
+sys.exit(code)
+"""
 
 
 @dataclass(frozen=True)
@@ -190,16 +205,18 @@ def _make(command: list[str | Path], user: int | None = None) -> None:
 def _running(
     command: list[str | Path], url: URL, door: Path, *, stop: signal.Signals, user: int | None = None
 ) -> Iterator[Server]:
+    guarded = [sys.executable, "-c", _GUARD, str(int(stop)), str(user or 0), door.parent, *command]
     with tempfile.TemporaryFile() as log:
         process = subprocess.Popen(
-            command, stdout=log, stderr=log, user=user, group=user, cwd="/", start_new_session=True
+            guarded, stdin=subprocess.PIPE, stdout=log, stderr=log, cwd="/", start_new_session=True
         )
         try:
             _until(lambda: _accepts(door, process, log))
             _until(lambda: _answers(url, process, log))
             yield Server(url, process)
         finally:
-            process.send_signal(stop)
+            assert process.stdin
+            process.stdin.close()
             process.wait(_SECONDS)
 
 

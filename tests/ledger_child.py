@@ -113,11 +113,25 @@ def chaos(uri: str, folder: Path, variant: str, rounds: int, seed: int) -> int:
 
     chance = random.Random(seed)
     for number in range(rounds):
+        wanted = chance.randrange(3)
+        before = effects_in(folder)
         child = fork(worker, number)
-        time.sleep(chance.uniform(0.0, 0.15))
+        while effects_in(folder) < before + wanted and not has_ended(child):
+            time.sleep(0.001)
+        time.sleep(chance.uniform(0.0, 0.02 if wanted else 0.4))
         os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
     return together(worker, 1)
+
+
+def effects_in(folder: Path) -> int:
+    file = folder / "effects"
+    return file.read_bytes().count(b"\n") if file.exists() else 0
+
+
+def has_ended(child: int) -> bool:
+    """Whether it has ended by itself; it is not reaped, so that its number stays its own."""
+    return os.waitid(os.P_PID, child, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
 
 
 def stop(uri: str, folder: Path, variant: str) -> int:

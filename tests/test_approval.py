@@ -202,6 +202,16 @@ def test_it_is_open_until_its_ttl_and_not_a_millisecond_longer(bench, spy, age, 
     assert spy.runs == runs
 
 
+def test_about_what_is_over_nobody_is_asked(tmp_path):
+    asked = []
+    bench = GateBench(tmp_path, Spy().tool(as_of=lambda params, ctx: asked.append(ctx)))
+    proposal = bench.propose()
+    bench.database.move(TTL_MS)
+    with pytest.raises(ProposalClosed, match=HANDLED):
+        bench.approve(proposal)
+    assert len(asked) == 1
+
+
 def test_it_may_expire_while_it_is_checked(tmp_path):
     spy = Spy()
 
@@ -410,6 +420,11 @@ def test_four_eyes_hold_for_the_owner_of_the_conversation_too(tmp_path):
     bench.people["ann"] = BOTH
     proposal = bench.propose(actor=OLA, owner="ann")
     assert "four eyes" in forbidden(bench, proposal, operator=BOTH)
+
+
+def test_four_eyes_hold_for_whoever_proposed_in_anothers_conversation(tmp_path):
+    bench = GateBench(tmp_path, Spy().tool(four_eyes=True))
+    forbidden(bench, bench.propose(actor=OLA, owner="ann"))
 
 
 def test_four_eyes_that_a_proposal_was_made_with_stay(tmp_path):

@@ -26,6 +26,7 @@ FLOORS = (
     ("report",),
     ("installation",),
     ("assembly", "web", "terminal", "doctor"),
+    ("commands",),
     ("cli",),
     ("extension",),
     ("testing",),

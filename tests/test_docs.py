@@ -9,6 +9,7 @@ import inspect
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ import pytest
 from flask import Flask
 
 import flask_litro_agent
-from flask_litro_agent import Agent, LitroAgent, ToolContext, contracts, errors, events, hookimpl, tool
+from flask_litro_agent import Actor, Agent, LitroAgent, ToolContext, contracts, errors, events, hookimpl, tool
 from flask_litro_agent.contracts import ProviderError, ReasoningDelta, Rendered, ToolCallEvent, Usage
 from flask_litro_agent.hookspecs import __all__ as hook_names
 from flask_litro_agent.registry import setting_key
@@ -35,8 +36,9 @@ from tests.doc_pages import (
     tables,
     words,
 )
-from tests.small_site import new_app, write_agent
+from tests.small_site import new_app, write_agent, write_tool
 
+OPERATOR = Actor("ops", "Olga", frozenset({"all", "litro:approve"}))
 CARDS = """
 from marshmallow import Schema
 from flask_litro_agent import PUBLIC, Mode, tool, ui
@@ -160,18 +162,31 @@ def every_kind_of_event(folder: Path) -> list[events.Event]:
     (agent / "tools" / "quiet.py").write_text(
         BUSY.replace("busy", "quiet").replace("mode=", "shows='nothing', mode=")
     )
+    for name in ("change", "drop"):
+        write_tool(agent, name, permission="'all'", mode="PROPOSE")
     app = new_app(folder, LITRO_RENDERER="cards")
-    LitroAgent(app, plugins=[Cards()])
+    litro = LitroAgent(plugins=[Cards()])
+    litro.actor_loader({OPERATOR.id: OPERATOR}.get)
+    litro.init_app(app)
     first = [ReasoningDelta("hm"), "Let me see.", call("card"), call("busy"), call("quiet"), call("none")]
     second = [
         call("card"),
         ToolCallEvent("", "busy", invalid=True, raw="{"),
         Usage(input_tokens=1, cached_tokens=1),
     ]
-    client = AgentClient(
-        app, "demo", script=[first, second, say("Done."), ProviderError("server", "it failed")]
-    )
+    script = [
+        first,
+        second,
+        say("Done."),
+        [call("change"), call("drop")],
+        say("Proposed."),
+        ProviderError("server", "it failed"),
+    ]
+    client = AgentClient(app, "demo", actor=OPERATOR, script=script)
     client.send("Go")
+    client.send("Change it")
+    for proposal, note in zip(client.proposals, ("no", None), strict=True):
+        client.dismiss(proposal, operator=OPERATOR, note=note)
     client.send("Again")
     return client.events
 
@@ -191,8 +206,13 @@ class Cards:
         return Rendered("<a-card></a-card>", {"props": {}} if self.count % 2 else None)
 
 
+def test_every_state_of_a_settled_proposal() -> None:
+    states = list(tables(section(page("sessions"), "## Events")))[1]
+    assert words(row[0] for row in states) == list(events.SETTLED_STATES)
+
+
 def test_every_reason_of_a_turn_end() -> None:
-    reasons = list(tables(section(page("sessions"), "## Events")))[1]
+    reasons = list(tables(section(page("sessions"), "## Events")))[2]
     assert words(row[0] for row in reasons) == list(events.TURN_END_REASONS)
 
 
@@ -290,9 +310,10 @@ def test_every_export_of_the_client_and_every_method_of_its_session() -> None:
 def test_every_command_and_every_option(app: Flask) -> None:
     group = app.cli.commands["litro"]
     assert isinstance(group, click.Group)
-    named = re.findall(r"^## flask litro (\w+)$", page("cli"), re.MULTILINE)
-    assert sorted(named) == sorted(group.commands)
-    for name, command in group.commands.items():
+    named = re.findall(r"^## flask litro ([\w ]+)$", page("cli"), re.MULTILINE)
+    there = dict(commands_of(group))
+    assert sorted(named) == sorted(there)
+    for name, command in there.items():
         text = section(page("cli"), f"## flask litro {name}")
         options = {word for parameter in command.params for word in parameter.opts if word.startswith("--")}
         assert set(re.findall(r"--[a-z]+", text)) == options
@@ -300,8 +321,17 @@ def test_every_command_and_every_option(app: Flask) -> None:
             parameter.name.upper() for parameter in command.params if isinstance(parameter, click.Argument)
         ]
         usage = next(line for line in text.splitlines() if line.startswith("flask litro"))
-        usage_without_options = re.sub(r"\[--.*?\]", "", usage)
+        usage_without_options = re.sub(r"\[--.*?\]|--\w+ [A-Z]+", "", usage)
         assert re.findall(r"\b[A-Z_]+\b", usage_without_options) == arguments
+
+
+def commands_of(group: click.Group, above: str = "") -> Iterator[tuple[str, click.Command]]:
+    """Yield every command by its whole name, such as ``audit head``."""
+    for name, command in group.commands.items():
+        if isinstance(command, click.Group):
+            yield from commands_of(command, f"{above}{name} ")
+        else:
+            yield f"{above}{name}", command
 
 
 def test_no_page_names_a_command_that_does_not_exist(app: Flask) -> None:

@@ -283,7 +283,7 @@ class Says:
         self.answer = answer
 
     def decide(self, actor, facts, arguments):
-        if isinstance(self.answer, Exception):
+        if isinstance(self.answer, BaseException):
             raise self.answer
         return self.answer
 
@@ -301,6 +301,18 @@ def test_without_any_allow_nothing_is_recorded(bench, spy, policies):
     assert bench.call(gate=bench.gate_for(spy.tool(), policies=policies)).code == "forbidden"
 
 
+def test_a_policy_cannot_change_who_is_asked_about(tmp_path):
+    class Greedy:
+        def decide(self, actor, facts, arguments):
+            actor.data["role"] = "admin"
+            return Verdict.allow()
+
+    bench = GateBench(tmp_path, Spy().tool(), policies=[Greedy()])
+    actor = replace(ANN, data={"role": "guest"})
+    bench.propose(actor=actor)
+    assert actor.data == {"role": "guest"}
+
+
 def coroutine():
     async def answer():
         return Verdict.allow()
@@ -310,8 +322,17 @@ def coroutine():
 
 @pytest.mark.parametrize(
     "answer",
-    [RuntimeError("canary"), None, "yes", 1, True, Mock(effect="allow"), Verdict("yes")],
-    ids=["raises", "none", "text", "number", "true", "mock", "odd effect"],
+    [
+        SystemExit("canary"),
+        RuntimeError("canary"),
+        None,
+        "yes",
+        1,
+        True,
+        Mock(effect="allow"),
+        Verdict("yes"),
+    ],
+    ids=["exits", "raises", "none", "text", "number", "true", "mock", "odd effect"],
 )
 def test_a_broken_policy_denies_is_noted_and_not_quoted(bench, spy, caplog, answer):
     """J2."""

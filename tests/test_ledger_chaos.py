@@ -24,8 +24,8 @@ from tests.ledger_child import CLOCK_ROW, SHARED_CLOCK
 
 pytestmark = pytest.mark.chaos
 
-KILLS = int(os.environ.get("LITRO_CHAOS", "8"))
-PROPOSALS = 30
+KILLS = int(os.environ.get("LITRO_CHAOS", "5"))
+PROPOSALS = KILLS * 4
 SOON = 120 + KILLS
 RESTART_MS = 30_000
 

@@ -18,7 +18,7 @@ from tests.ledger_bench import LedgerBench
 
 pytestmark = pytest.mark.chaos
 
-PROCESSES, PROPOSALS = map(int, os.environ.get("LITRO_RACE", "6x12").split("x"))
+PROCESSES, PROPOSALS = map(int, os.environ.get("LITRO_RACE", "4x10").split("x"))
 SOON = 120 + PROCESSES * PROPOSALS / 10
 
 

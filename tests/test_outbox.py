@@ -10,6 +10,7 @@ import pytest
 
 from flask_litro_agent.contracts import SessionKey
 from flask_litro_agent.core.ledger import Ledger
+from flask_litro_agent.core.outcome import CallSite
 from flask_litro_agent.core.proposals import State
 from flask_litro_agent.errors import LedgerAway, NotFound
 from flask_litro_agent.sessions.file import FileStore
@@ -92,11 +93,14 @@ def test_many_decisions_behind_the_last_turn_hide_its_end_from_nobody(bench):
 
 
 def test_a_session_that_has_no_log_gets_none(bench):
-    proposal = bench.propose()
-    bench.dismiss(proposal)
+    site = CallSite(session_id="other")
+    asked = bench.gate.call("desk", "refund", {"order": 1}, actor=EVE, origin="code", site=site)
+    bench.dismiss(asked.proposal)
     key = SessionKey("desk", "eve", "other")
     bench.runner.tell(key)
     assert bench.entries(key) == []
+    bench.run(DONE, session="other")
+    assert bench.settled(key) == [(asked.proposal.id, "dismissed")]
 
 
 def test_a_turn_that_died_is_closed_before_the_decision_is_told(tmp_path, bench):

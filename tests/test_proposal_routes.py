@@ -550,6 +550,10 @@ class TestSession:
         until(lambda: b'"kind":"proposal-settled"' in next(lines))
         answer.close()
 
+    def test_an_agent_that_did_not_ask_for_it_is_not_woken(self, app, ops, proposal_id):
+        ops.decide("approve", proposal_id)
+        assert [event.kind for event in log_of(app)][-2:] == ["turn-end", "proposal-settled"]
+
     def test_the_owners_replay_is_told_neither_who_nor_what_came_out(self, app, eve, ops, proposal_id):
         ops.decide("approve", proposal_id)
         replay = get(eve.client, actor="eve")
@@ -588,11 +592,12 @@ class TestWake:
         starts = [entry for entry in store.read(key) if entry.kind == "turn-start"]
         assert json.loads(starts[1].private)["actor"]["id"] == "eve"
 
-    def test_an_owner_who_is_gone_is_not_woken_and_the_log_is_told(self, app, ops, proposal_id):
+    def test_an_owner_who_is_gone_is_not_woken_and_the_log_is_told(self, app, ops, proposal_id, caplog):
         app.extensions["people"].pop("eve")
         ops.decide("dismiss", proposal_id)
         assert [event.kind for event in log_of(app)].count("turn-start") == 1
         assert len(settled(app)) == 1
+        assert "was not woken" not in caplog.text  # that is no fault
 
     def test_a_loader_that_raises_does_not_change_the_answer(self, app, ops, proposal_id):
         class Broken(dict):

@@ -294,14 +294,17 @@ def test_a_script_counts_the_persons_messages_alone(bench):
     assert counted == [1, 3]
 
 
-def test_a_note_counts_for_the_context_and_goes_with_its_turn(tmp_path):
+@pytest.mark.parametrize("told", ["between turns", "as the turn begins"])
+def test_a_note_counts_for_the_context_and_goes_with_its_turn(tmp_path, told):
     bench = ProposalBench(tmp_path, limits={"context_tokens": 500})
     proposal = bench.propose(7)
     bench.run_refund = lambda params, ctx: "x" * 3000
     bench.approve(proposal)
+    if told == "between turns":
+        bench.runner.tell(bench.key())
     bench.run(text="so?")
     assert len(bench.notes()) == 1
-    bench.run(text="y" * 3000)
+    bench.run(text="y")
     assert bench.notes() == []
 
 

@@ -24,6 +24,7 @@ from flask_litro_agent.core.operators import Operators
 from flask_litro_agent.core.outcome import CallSite
 from flask_litro_agent.core.proposals import Proposal, State, digest_of
 from flask_litro_agent.core.proposing import as_of_now, asks_four_eyes
+from flask_litro_agent.core.verdicts import copied
 from flask_litro_agent.core.wiring import Wiring
 from flask_litro_agent.errors import (
     AgentError,
@@ -298,12 +299,12 @@ def _unwritten(error: BaseException) -> AgentError:
 
 def _context(proposal: Proposal, proposer: Actor, operator: Actor) -> ToolContext:
     return ToolContext(
-        actor=proposer,
+        actor=copied(proposer),
         agent=proposal.agent,
         session_id=proposal.session,
         turn_id=proposal.turn,
         call_id=proposal.call_id,
-        approver=operator,
+        approver=copied(operator),
         proposal_id=proposal.id,
         idempotency_key=proposal.idempotency_key,
         as_of=None if proposal.as_of is None else json.loads(proposal.as_of),

@@ -13,6 +13,7 @@ from flask_litro_agent.core.ledger import Dismissed, Flooded, Ledger, Recorded, 
 from flask_litro_agent.core.outcome import CallSite, NeedsApproval, Refused
 from flask_litro_agent.core.proposals import Proposal, ProposalDraft
 from flask_litro_agent.core.protected import matches
+from flask_litro_agent.core.verdicts import copied
 from flask_litro_agent.core.wiring import Wiring
 from flask_litro_agent.schemas import Canonical
 from flask_litro_agent.tools import Change, Tool, ToolContext, UIResult, tool_contract
@@ -86,7 +87,7 @@ def _draft(
     limits = wiring.limits[agent]
     seconds = min(limits.tool_seconds, site.seconds)
     context = ToolContext(
-        actor=actor,
+        actor=copied(actor),
         agent=agent,
         session_id=site.session_id,
         turn_id=site.turn_id,

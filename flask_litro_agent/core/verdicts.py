@@ -35,6 +35,11 @@ class Verdicts:
         return "allow" if "allow" in effects and "deny" not in effects else "deny"
 
 
+def copied(actor: Actor) -> Actor:
+    """Return the actor for foreign code, which cannot change by it who is asked about next."""
+    return replace(actor, data=dict(actor.data))
+
+
 def _ask(policy: Policy, actor: Any, tool: Tool, arguments: dict[str, Any] | None) -> str:
     try:
         verdict = policy.decide(copied(actor), tool.facts, copy.deepcopy(arguments))
@@ -47,8 +52,3 @@ def _ask(policy: Policy, actor: Any, tool: Tool, arguments: dict[str, Any] | Non
         logger.error("litro gate: policy %s gave no Verdict on %s: denied", type(policy).__name__, tool.name)
         return "broken"
     return verdict.effect
-
-
-def copied(actor: Actor) -> Actor:
-    """Return the actor for foreign code, which cannot change by it who is asked about next."""
-    return replace(actor, data=dict(actor.data))

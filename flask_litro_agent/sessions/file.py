@@ -18,7 +18,7 @@ from flask_litro_agent.sessions.disk import Disk
 from flask_litro_agent.sessions.folder import Folder
 from flask_litro_agent.sessions.lease_file import LeaseFile, holder_of
 from flask_litro_agent.sessions.line import Header, named
-from flask_litro_agent.sessions.listing import list_sessions
+from flask_litro_agent.sessions.listing import list_owners, list_sessions
 from flask_litro_agent.sessions.log_writer import LogWriter
 from flask_litro_agent.sessions.logs import Logs, Stamp
 from flask_litro_agent.sessions.stop_marks import StopMarks
@@ -137,6 +137,10 @@ class FileStore:
         """Return one page of an owner's sessions; BadRequest for a cursor that no page gave."""
         folder = self._folder.of_owner(owner)
         return list_sessions(folder, self._disk, owner=owner, agent=agent, after=after, limit=limit)
+
+    def owners(self) -> Iterator[str]:
+        """Yield the id of everybody who has a session here; not part of the contract."""
+        return list_owners(self._folder.root, self._disk)
 
     def delete(self, key: SessionKey, lease: Lease) -> None:
         """Put a tombstone in the log's place; the lease stays held until it is released."""

@@ -19,7 +19,7 @@ from flask_litro_agent.sessions.disk import Disk, open_regular
 from flask_litro_agent.sessions.folder import LOG
 from flask_litro_agent.sessions.line import MAX_HEADER, Header
 
-__all__ = ["list_sessions"]
+__all__ = ["list_owners", "list_sessions"]
 
 _NAME = re.compile(r"[0-9a-f]{64}")
 
@@ -50,6 +50,17 @@ def list_sessions(
         page.append(info)
         shown = place
     return page, None
+
+
+def list_owners(root: str, disk: Disk) -> Iterator[str]:
+    """Yield the owner of each folder in which there is a session."""
+    for name in sorted(os.listdir(root)):
+        if not _NAME.fullmatch(name):
+            continue
+        folder = os.path.join(root, name)
+        infos = (_info(folder, place, disk) for place in _places(folder))
+        if info := next((info for info in infos if info is not None), None):
+            yield info.key.owner
 
 
 def _places(folder: str) -> Iterator[_Place]:

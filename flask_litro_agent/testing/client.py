@@ -10,6 +10,7 @@ fixture's transaction and an in-memory database are seen. Tools get a fresh app 
 
 from __future__ import annotations
 
+import contextvars
 import dataclasses
 import secrets
 import shutil
@@ -24,16 +25,22 @@ from flask import Flask
 from flask_litro_agent import events
 from flask_litro_agent.contracts import Actor, ChatRequest, Provider, ProviderError, SessionKey, SessionStore
 from flask_litro_agent.core.execution import inline
+from flask_litro_agent.core.ledger import Ledger
+from flask_litro_agent.core.proposals import Proposal
+from flask_litro_agent.errors import NotFound
 from flask_litro_agent.events import Event
 from flask_litro_agent.installation import installed_in
 from flask_litro_agent.providers.scripted import scripted
 from flask_litro_agent.sessions.file import FileStore
+from flask_litro_agent.testing.operator import OperatorDesk
+from flask_litro_agent.turns import approval_rule
 from flask_litro_agent.turns.runner import Runner
 
 __all__ = ["AgentClient", "CalledTool", "TurnRecord"]
 
 #: One answer of the model: an event, a text, ``say(...)``, or a list of them (several calls in one round).
 Step = Any
+_RESULTS = frozenset({events.TOOL_RESULT, events.UI, events.PROPOSAL})
 VISITOR = Actor("visitor:" + "-" * 22, "Visitor")
 
 
@@ -68,8 +75,11 @@ class TurnRecord:
 
     @property
     def results(self) -> list[Any]:
-        """What each call gave: its output, a component's data, or ``{"error": {"code", "message"}}``."""
-        return [_result(event) for event in self.events if event.kind in (events.TOOL_RESULT, events.UI)]
+        """What each call gave: its output, a component's data, or ``{"error": {"code", "message"}}``.
+
+        For a call that became a proposal it is what the model got: ``{"status", "proposal_id", "instruction"}``.
+        """
+        return [_result(event) for event in self.events if event.kind in _RESULTS]
 
     @property
     def reason(self) -> str:
@@ -102,7 +112,7 @@ class AgentClient:
         installed = installed_in(app)
         self.key = SessionKey(installed.agent(agent).name, actor.id, session_id or secrets.token_hex(8))
         self.store = FileStore(self._temporary_folder(), fsync="never") if store is None else store
-        runner = Runner(self.store, installed.settings, outbox=installed.runner.outbox)
+        runner = Runner(self.store, installed.settings, outbox=installed.runner.outbox, spawn=_apart)
         self._installed = dataclasses.replace(installed, store=self.store, runner=runner)
         self._gate = installed.gate.within(inline)
         self._provider = None if script is None else _provider(script)
@@ -126,6 +136,35 @@ class AgentClient:
         """Every event of the session so far."""
         return [events.decode(entry.line) for entry in self.store.read(self.key)]
 
+    @property
+    def proposals(self) -> list[Proposal]:
+        """The session's proposals as they stand now, oldest first."""
+        books = self._installed.books
+        return [] if books is None else list(_proposals(books.ledger, self.key))
+
+    def approve(self, proposal: Proposal, *, operator: Actor) -> Proposal:
+        """Approve what this proposal shows, as an operator does: by the real view, with a real token.
+
+        The tool runs in this thread. Return the proposal as it stands then; raise what the view refuses with, such
+        as ProposalClosed or Forbidden.
+        """
+        return self._decide("approve", proposal, operator, {})
+
+    def dismiss(self, proposal: Proposal, *, operator: Actor, note: str | None = None) -> Proposal:
+        """Dismiss it, as an operator does; see ``approve``."""
+        return self._decide("dismiss", proposal, operator, {} if note is None else {"note": note})
+
+    def _decide(self, what: str, proposal: Proposal, operator: Actor, fields: dict[str, str]) -> Proposal:
+        books = self._installed.books
+        if books is None:
+            raise NotFound("there is no such proposal")
+        providers = {**self._installed.providers}
+        if self._provider is not None:
+            providers[self.key.agent] = self._provider
+        installed = dataclasses.replace(self._installed, gate=self._gate, providers=providers)
+        OperatorDesk(installed, operator).decide(what, proposal, fields)
+        return books.ledger.get(proposal.id) or proposal
+
     def _temporary_folder(self) -> str:
         folder = tempfile.mkdtemp(prefix="litro-")
         weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
@@ -134,6 +173,11 @@ class AgentClient:
 
 def _here(work: Callable[[], None]) -> None:
     work()
+
+
+def _apart(work: Callable[[], None]) -> None:
+    """Run a turn that a decision begins: in this thread, and outside of the decision's request."""
+    contextvars.Context().run(work)
 
 
 def _provider(script: Step | Iterable[Step]) -> Provider:
@@ -163,7 +207,19 @@ def _lines(step: Step) -> Iterator[Any]:
         yield from _lines(line)
 
 
+def _proposals(ledger: Ledger, key: SessionKey) -> Iterator[Proposal]:
+    found: list[Proposal] = []
+    mark = None
+    while True:
+        page, mark = ledger.find(agent=key.agent, owner=key.owner, after=mark)
+        found += page
+        if mark is None:
+            return (one for one in reversed(found) if one.session == key.session)
+
+
 def _result(event: Event) -> Any:
+    if event.kind == events.PROPOSAL:
+        return approval_rule.waiting(event.payload["proposal_id"])
     if event.kind == events.UI:
         return event.payload["data"]
     if "error" in event.payload:

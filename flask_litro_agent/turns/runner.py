@@ -50,12 +50,23 @@ class _NothingToSay(Exception):
 
 
 class Runner:
-    """This process's turns. What another process must see is in the store."""
+    """This process's turns, each in a thread of its own, or as ``spawn`` runs it.
 
-    def __init__(self, store: SessionStore, settings: Settings, *, outbox: Outbox | None = None) -> None:
+    What another process must see is in the store.
+    """
+
+    def __init__(
+        self,
+        store: SessionStore,
+        settings: Settings,
+        *,
+        outbox: Outbox | None = None,
+        spawn: Spawn | None = None,
+    ) -> None:
         self._store = store
         self._settings = settings
         self.outbox = outbox or Outbox()
+        self._start_thread = spawn or _in_thread
         self._lock = threading.Lock()
         self._live: dict[SessionKey, LiveTurn] = {}
         self._histories = Histories(store, context_tokens=settings.context_tokens)
@@ -155,7 +166,7 @@ class Runner:
     def _spawn(self, turn: Turn, spawn: Spawn | None) -> LiveTurn:
         try:
             self._watcher.add(turn.live, turn.writer)
-            (spawn or _in_thread)(lambda: self._run(turn))
+            (spawn or self._start_thread)(lambda: self._run(turn))
         except RuntimeError as error:
             self._give_up(turn)
             raise Overloaded("no thread is left for a turn here: ask again in a moment") from error
