@@ -257,6 +257,15 @@ def test_an_owners_folder_that_is_a_link_is_refused(store, tmp_path):
         store.last_seq(KEY)
 
 
+def test_sessions_that_cannot_be_listed_are_an_error_and_not_none(store):
+    """A person must not be told that there is nothing where the disk only says nothing."""
+    assert store.list(KEY.owner) == ([], None)
+    owner = os.path.dirname(log_path(store))
+    Path(owner).write_bytes(b"no folder")
+    with pytest.raises(StoreError, match="cannot be listed"):
+        store.list(KEY.owner)
+
+
 def test_another_sessions_log_is_refused_with_an_alarm_and_left_alone(store, caplog):
     other = SessionKey("demo", "7", "s2")
     write(store, make_entries(3), other)
