@@ -333,6 +333,8 @@ def test_old_deltas_cost_a_new_turn_nothing(tmp_path):
 
 _SAID = b'{"seq":3,"ts":1,"kind":"message","payload":{"role":"assistant","text":"x"}}\n'
 
+_CALLED = b'{"seq":3,"ts":1,"kind":"tool-call","payload":{"call_id":"c","name":"x","input":"x"}}\n'
+
 
 @pytest.mark.parametrize(
     "broken",
@@ -344,9 +346,14 @@ _SAID = b'{"seq":3,"ts":1,"kind":"message","payload":{"role":"assistant","text":
         Entry(3, events.TOOL_RESULT, b'{"seq":3,"ts":1,"kind":"tool-result","payload":{"call_id":"no","name":"x"}}\n'),
         Entry(3, events.MESSAGE, _SAID, b"cposix\nsystem\n"),
         Entry(3, events.MESSAGE, _SAID, b"[1]"),
+        Entry(3, events.MESSAGE, _SAID, b'{"state":"x"}'),
+        Entry(3, events.TOOL_CALL, _CALLED),
         Entry(3, events.TURN_START, b'{"seq":3,"ts":1,"kind":"turn-start","payload":{}}\n'),
     ],
-    ids=["no text", "no json", "odd text", "no id", "stranger's result", "pickle", "list", "no turn"],
+    ids=[
+        "no text", "no json", "odd text", "no id", "stranger's result", "pickle", "list", "odd state", "odd input",
+        "no turn",
+    ],
 )  # fmt: skip
 def test_a_forged_entry_is_left_out_and_the_rest_stands(bench, broken):
     """H11: JSON only, nothing is constructed from it."""
@@ -354,7 +361,7 @@ def test_a_forged_entry_is_left_out_and_the_rest_stands(bench, broken):
     entries = bench.entries()
     history = history_of([*entries[:2], broken, *entries[2:]])
     assert messages_are_valid(history.messages())
-    assert history.messages()[0].role == "user"
+    assert [message.role for message in history.messages()] == ["user", "assistant"]
     assert history.messages()[-1] == Message("assistant", (Text("hi "),))
 
 

@@ -113,6 +113,15 @@ def test_any_history_is_sent_to_anthropic_by_its_rules(
     assert faults_of("anthropic", json.loads(strict_json.encode(made))) == []
 
 
+def test_two_tools_that_are_gone_and_are_sent_as_one_are_declared_once() -> None:
+    calls = tuple(ToolCall(f"c{at}", name, {}) for at, name in enumerate(["orders/look", "orders look"]))
+    asked = ChatRequest("", (Message("user", (Text("hi"),)), Message("assistant", calls)), ())
+
+    made = anthropic_request.body(asked, "m", max_tokens=100)
+
+    assert [tool["name"] for tool in made["tools"]] == ["orders_look"]
+
+
 def test_the_rules_notice_a_call_without_a_result(faults_of: Any) -> None:
     """The control: the rules do refuse something."""
     call = {"id": "c1", "type": "function", "function": {"name": "get", "arguments": "{}"}}

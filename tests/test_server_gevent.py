@@ -10,6 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from flask_litro_agent import events
+from flask_litro_agent.contracts import Entry, SessionKey
+from flask_litro_agent.sessions.file import FileStore
 from tests.servers import percentile, serve, stored, until
 
 pytestmark = pytest.mark.server
@@ -160,6 +163,39 @@ def test_a_model_that_never_waits_stops_nobody_else(tmp_path):
         times = time_home_until(server, lambda: stored(tmp_path, "hurries")[-1]["kind"] == "turn-end")
         assert len(times) > 4
         assert max(times) < 500  # the turn takes more than a second
+
+
+def write_history(folder, session, turns):
+    """Write so many turns of 4 KiB to a session of ann."""
+    store, key = FileStore(folder / "litro" / "sessions", fsync="never"), SessionKey("desk", "ann", session)
+    lease = store.acquire(key, 15)
+    for turn in range(turns):
+        said = [
+            ("turn-start", {"turn_id": f"t{turn}", "agent": "desk"}),
+            ("message", {"role": "user", "text": "[[]]"}),
+            ("message", {"role": "assistant", "text": "\u00e9 \n" * 1300}),
+            ("turn-end", {"turn_id": f"t{turn}", "reason": "finished", "usage": {}}),
+        ]
+        first = 4 * turn + 1
+        entries = [
+            Entry(seq, kind, events.encode(seq, 1, kind, payload))
+            for seq, (kind, payload) in enumerate(said, first)
+        ]
+        store.append(key, entries, lease)
+    store.release(lease)
+
+
+def test_a_long_history_stops_nobody_else(tmp_path):
+    """I8: nor when a turn reads it for the first time."""
+    write_history(tmp_path, "long", 1500)
+    with serve("gevent", tmp_path) as server:
+        asked = []
+        turn = threading.Thread(target=lambda: asked.extend(server.post("long", [["say", "done"]])))
+        turn.start()
+        times = time_home_until(server, lambda: not turn.is_alive())
+        assert asked[-1]["kind"] == "turn-end"
+        assert len(times) > 10
+        assert max(times) < 400  # reading the log takes more than a second
 
 
 @pytest.mark.parametrize("on_hub", [False, True], ids=["as it is", "control: on the hub"])

@@ -257,6 +257,15 @@ def test_an_owners_folder_that_is_a_link_is_refused(store, tmp_path):
         store.last_seq(KEY)
 
 
+def test_sessions_that_cannot_be_listed_are_an_error_and_not_none(store):
+    """A person must not be told that there is nothing where the disk only says nothing."""
+    assert store.list(KEY.owner) == ([], None)
+    owner = os.path.dirname(log_path(store))
+    Path(owner).write_bytes(b"no folder")
+    with pytest.raises(StoreError, match="cannot be listed"):
+        store.list(KEY.owner)
+
+
 def test_another_sessions_log_is_refused_with_an_alarm_and_left_alone(store, caplog):
     other = SessionKey("demo", "7", "s2")
     write(store, make_entries(3), other)
@@ -611,3 +620,20 @@ def test_a_log_that_was_replaced_by_its_copy_is_not_written_to_beside_it(store):
     with pytest.raises(StoreError, match="gone from its place"):
         store.append(KEY, [make_entry(2)], lease)
     assert store.last_seq(KEY) == 1
+
+
+def test_what_a_stranger_left_at_the_end_of_a_log_hides_no_entry_behind_it(store):
+    """Law 1."""
+    lease = store.acquire(KEY, 15)
+    store.append(KEY, make_entries(1), lease)
+    with log_path(store).open("ab") as log:
+        log.write(b'{"seq":')
+    store.append(KEY, [make_entry(2)], lease)
+    assert [entry.seq for entry in store.read(KEY)] == [1, 2]
+
+
+def test_a_lease_that_was_given_back_names_nobody(store):
+    """Who takes the lock next is not called by the last one's turn before it has written its own."""
+    store.release(store.acquire(KEY, 15, "t1"))
+    state = json.loads(lock_path(store).read_text())
+    assert (state["token"], state["turn_id"]) == (None, None)

@@ -90,10 +90,11 @@ def _tools(tools: list[ToolSpec], names: Names, *, strict: bool) -> list[Block]:
 
 def _gone(repaired: list[UserTurn | AssistantTurn], names: Names) -> dict[str, Any]:
     """Declare the tools that a history has calls of, also when none may be called now."""
-    called = {call.name: None for turn in repaired if isinstance(turn, AssistantTurn) for call in turn.calls}
-    if not called:
+    calls = [call for turn in repaired if isinstance(turn, AssistantTurn) for call in turn.calls]
+    if not calls:
         return {}
-    gone = [{"name": names.sent(name), "input_schema": object_schema({})} for name in called]
+    called = dict.fromkeys(names.sent(call.name) for call in calls)  # two names may be sent as one
+    gone = [{"name": name, "input_schema": object_schema({})} for name in called]
     return {"tools": gone, "tool_choice": {"type": "none"}}
 
 

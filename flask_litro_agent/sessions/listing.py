@@ -34,7 +34,7 @@ def list_sessions(
 ) -> tuple[list[SessionInfo], str | None]:
     """Return one page of the sessions in an owner's folder, and the next page's cursor or None.
 
-    Raises BadRequest for a cursor that no page gave.
+    Raises BadRequest for a cursor that no page gave, StoreError when the folder cannot be read.
     """
     first = _read_cursor(after) if after is not None else None
     page: list[SessionInfo] = []
@@ -66,8 +66,10 @@ def list_owners(root: str, disk: Disk) -> Iterator[str]:
 def _places(folder: str) -> Iterator[_Place]:
     try:
         names = os.listdir(folder)
-    except OSError:
+    except FileNotFoundError:
         return
+    except OSError as error:
+        raise StoreError(f"the sessions in {folder} cannot be listed: {error.strerror}") from error
     for name in names:
         stem = name.removesuffix(LOG)
         if stem != name and _NAME.fullmatch(stem):

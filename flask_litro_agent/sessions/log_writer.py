@@ -37,7 +37,6 @@ class LogWriter:
         self._log: LogFile | None = None
         self._inode = 0
         self._end = Position(0, 0)
-        self._is_whole = False
         self._is_named = True
         self._has_failed = False
 
@@ -76,7 +75,7 @@ class LogWriter:
         stamp = stamp_at(self._path)
         if stamp is None or stamp.inode != self._inode:
             raise StoreError(f"{named(self._key)}: its log is gone from its place")
-        return self._log if self._is_whole and stamp.size == self._end.offset else self._opened()
+        return self._log if stamp.size == self._end.offset else self._opened()
 
     def _opened(self, creation: int = 0) -> LogFile:
         """Open the log (again), read to its last whole line, and cut what is torn behind it."""
@@ -84,11 +83,10 @@ class LogWriter:
         if log is None:
             raise StoreError(f"{named(self._key)}: the folder of its log is gone")
         self.close()
-        self._log, self._inode, self._is_whole = log, log.inode, False
+        self._log, self._inode = log, log.inode
         self._end = self._logs.end_of(self._key, log)
         if log.size > self._end.offset:
             self._disk.truncate(log.fd, self._end.offset)
-        self._is_whole = True
         return log
 
     def _check_order(self, entries: Sequence[Entry]) -> None:
@@ -97,7 +95,6 @@ class LogWriter:
                 raise StoreError(f"{named(self._key)}: the next entry is {wanted}, not {entry.seq}")
 
     def _write(self, log: LogFile, data: bytes) -> None:
-        self._is_whole = False
         try:
             taken = self._disk.write(log.fd, data)
             if taken != len(data):
@@ -106,7 +103,6 @@ class LogWriter:
             with contextlib.suppress(OSError, StoreError):
                 self._opened()  # cuts; if the disk refuses that too, the next append begins with it
             raise
-        self._is_whole = True
 
     def _flush(self, log: LogFile, entries: Sequence[Entry]) -> None:
         if self._fsync == "never":

@@ -25,6 +25,7 @@ from flask_litro_agent.sessions.log_index import LogIndex, Position
 __all__ = ["Logs", "Stamp", "stamp_at"]
 
 _INDEXES = 1024
+_BREATH = 1e-6  # gevent's sleep(0) lets no timer run
 logger = logging.getLogger("flask_litro_agent.sessions")
 
 
@@ -88,7 +89,6 @@ class Logs:
         at = self._index(key, log).last
         for block in self._blocks(key, log, at):
             at = block.end
-            time.sleep(0)  # a long log must not hold up the event hub
         return at
 
     def stamp(self, key: SessionKey) -> Stamp | None:
@@ -100,7 +100,9 @@ class Logs:
             return
         index = self._index(key, log)
         try:
-            for block in log.blocks(at):
+            for number, block in enumerate(log.blocks(at)):
+                if number:
+                    time.sleep(_BREATH)  # a long log must not hold up the event hub
                 index.passed(block.end)
                 if block.dropped and not index.has_warned:
                     index.has_warned = True

@@ -157,7 +157,7 @@ class History:
             case events.MESSAGE, {"role": "user", "text": str(text)}:
                 turn.asked.append(text)
             case events.MESSAGE, {"text": str(text)}:
-                turn.rounds.append(_Round(text, private.get("state")))
+                turn.rounds.append(_Round(text, _object(private.get("state"))))
             case events.TOOL_CALL, _:
                 turn.take_call(_call(payload, private))
             case ((events.TOOL_RESULT | events.UI), {"call_id": str(call_id)}) if call_id in turn.asked_in:
@@ -204,11 +204,18 @@ class History:
             self._size -= self._turns.popleft().size
 
 
+def _object(value: Any) -> dict[str, Any] | None:
+    """Return what must be an object or nothing; InvalidJSON for a forged one, which no provider could send."""
+    if value is None or isinstance(value, dict):
+        return value
+    raise InvalidJSON("not an event: an object is something else")
+
+
 def _call(payload: Mapping[str, Any], private: Mapping[str, Any]) -> ToolCall:
     return ToolCall(
         id=str(payload["call_id"]),
         name=str(payload["name"]),
-        input=private.get("input", payload.get("input", {})),
+        input=_object(private.get("input", payload.get("input"))) or {},
         invalid=bool(payload.get("invalid")),
         raw=str(private.get("raw", payload.get("raw", ""))),
     )

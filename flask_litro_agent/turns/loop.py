@@ -45,6 +45,7 @@ __all__ = ["Assignment", "Turn"]
 logger = logging.getLogger(__name__)
 
 _MOST_HTML = 1024 * 1024  # bytes of JSON
+_BREATH = 1e-6  # gevent's sleep(0) lets no timer run
 _ATTEMPTS = 3
 _FIRST_BACKOFF = 0.5
 _LONGEST_BACKOFF = 20.0
@@ -147,7 +148,7 @@ class Turn:
                 self._write(draft)
             if answer.end is not None or self.live.ended_by is not None:
                 break
-            time.sleep(0)  # a model that never waits must not hold up the event hub
+            time.sleep(_BREATH)  # a model that never waits must not hold up the event hub
         if answer.end is None:
             answer.end = ProviderError("truncated", "the model's answer ended in the middle", retryable=True)
         return answer
