@@ -16,7 +16,7 @@ from flask_litro_agent.errors import LedgerAway, NotFound
 from flask_litro_agent.sessions.file import FileStore
 from flask_litro_agent.turns.handover import hand_over
 from flask_litro_agent.turns.leases import Leases
-from flask_litro_agent.turns.outbox import Outbox
+from flask_litro_agent.turns.outbox import Outbox, Owed
 from flask_litro_agent.turns.runner import Runner, Standing
 from tests.bench import SOON, in_background, kinds, of_kind, until
 from tests.proposal_bench import DONE, EVE, OPS, Held, ProposalBench, asks, crash, ended
@@ -189,6 +189,67 @@ def test_control_without_the_look_after_the_release_it_waits_for_the_next_turn(t
     assert bench.settled() == []
     bench.run(DONE)
     assert bench.settled() == [(proposal.id, "dismissed")]
+
+
+def test_a_decision_during_a_turn_that_was_left_behind_is_told_when_it_has_ended(bench):
+    proposal, deaf = bench.propose(), Held()
+    live = bench.start(provider=deaf)
+    try:
+        bench.dismiss(proposal)
+        bench.runner.tell(bench.key())
+        live.end("stopped")
+        assert until(bench.settled) == [(proposal.id, "dismissed")]
+        assert kinds(bench.events())[-2:] == ["turn-end", "proposal-settled"]
+    finally:
+        deaf.go.set()
+
+
+def test_a_ledger_that_does_not_answer_holds_up_no_other_turns_lease(bench, monkeypatch):
+    """The end of a turn that was left behind is the watcher's work, which renews every lease."""
+    answer, asked, deaf = threading.Event(), threading.Event(), Held()
+
+    def wait(outbox, key, *written, **how):
+        asked.set()
+        assert answer.wait(SOON)
+        return Owed()
+
+    live = bench.start(provider=deaf)
+    monkeypatch.setattr(Outbox, "owed", wait)
+    try:
+        live.end("stopped")
+        assert asked.wait(SOON)
+        assert until(lambda: "litro-watcher" not in [thread.name for thread in threading.enumerate()])
+    finally:
+        answer.set()
+        deaf.go.set()
+
+
+def test_a_history_that_was_told_something_is_kept_for_the_next_turn(bench):
+    bench.dismiss(bench.propose())
+    kept = bench.runner._histories._kept[bench.key()]
+    bench.runner.tell(bench.key())
+    assert bench.runner._histories._kept[bench.key()] is kept
+    bench.run(DONE)
+    assert bench.runner._histories._kept[bench.key()] is kept
+
+
+def test_a_history_that_was_read_to_tell_something_gives_way_to_the_agents_own_limit(tmp_path):
+    bench = ProposalBench(tmp_path, limits={"context_tokens": 500})
+    bench.dismiss(bench.propose())
+    bench.runner._histories.forget(bench.key())
+    bench.runner.tell(bench.key())
+    bench.run(DONE)
+    assert bench.runner._histories._kept[bench.key()].context_tokens == 500
+
+
+def test_who_finds_a_turn_running_says_nothing_of_it(bench, caplog):
+    proposal, held = bench.propose(), Held()
+    live = bench.start(provider=held)
+    bench.dismiss(proposal)
+    bench.runner.tell(bench.key())
+    held.go.set()
+    ended(live)
+    assert "was not told" not in caplog.text
 
 
 # --- ends that nobody decided ---

@@ -53,8 +53,8 @@ def list_sessions(
 
 
 def list_owners(root: str, disk: Disk) -> Iterator[str]:
-    """Yield the owner of each folder in which there is a session."""
-    for name in sorted(os.listdir(root)):
+    """Yield the owner of each folder in which there is a session; StoreError when one cannot be read."""
+    for name in sorted(_names(root)):
         if not _NAME.fullmatch(name):
             continue
         folder = os.path.join(root, name)
@@ -63,14 +63,17 @@ def list_owners(root: str, disk: Disk) -> Iterator[str]:
             yield info.key.owner
 
 
-def _places(folder: str) -> Iterator[_Place]:
+def _names(folder: str) -> list[str]:
     try:
-        names = os.listdir(folder)
+        return os.listdir(folder)
     except FileNotFoundError:
-        return
+        return []
     except OSError as error:
         raise StoreError(f"the sessions in {folder} cannot be listed: {error.strerror}") from error
-    for name in names:
+
+
+def _places(folder: str) -> Iterator[_Place]:
+    for name in _names(folder):
         stem = name.removesuffix(LOG)
         if stem != name and _NAME.fullmatch(stem):
             try:
