@@ -38,19 +38,23 @@ class Skill:
     """Something that can be asked: what it needs, how it is recognised, and how it is played.
 
     ``asks`` are patterns, any of which may stand in the question's words. ``example`` is a question for the list
-    of what one can ask; ``opening`` is said before the first call. A follow-up goes before ``is_a_guess``.
+    of what one can ask; ``opening`` is said before the first call. A follow-up goes before ``is_a_guess``. What
+    ``changes`` something is only asked for in full: no follow-up asks for it again. Without a ``tool`` the answer
+    comes from the conversation.
     """
 
-    tool: str
+    tool: str | None
     asks: Sequence[str]
     play: Callable[[Question], Play]
     example: str
     opening: str = "One moment, I'll look."
     needs: tuple[str, ...] = ()
     is_a_guess: bool = False
+    changes: bool = False
 
     def is_possible(self, asked: Question) -> bool:
-        return {self.tool, *self.needs} <= asked.tools
+        needed = self.needs if self.tool is None else (self.tool, *self.needs)
+        return asked.tools.issuperset(needed)
 
     def fits(self, asked: Question) -> bool:
         return any(asked.says(pattern) for pattern in self.asks)
@@ -91,6 +95,8 @@ class Brain:
         """Return the skill that fits, and the question as that skill shall read it."""
         possible = [skill for skill in self.skills if skill.is_possible(asked)]
         fits = next((skill for skill in possible if skill.fits(asked)), None)
+        if fits and (fits.changes or fits.tool is None):
+            return fits, asked
         if self._limit(asked) or (not fits and asked.says(f"{_THANKS}|{_GREETING}")):
             return None, asked
         again = _taken_up(asked, possible)
@@ -119,6 +125,8 @@ class Brain:
                 return self.refused(outcome.tool)
             case "invalid_input":
                 return f"The shop did not understand my question ({outcome.value}). Please say it in other words."
+            case "dismissed":
+                return "I did not propose it again: an operator said no to exactly this a short while ago."
             case "unplayed":
                 return "I lost my thread. Please ask me again."
             case _:
@@ -138,12 +146,12 @@ def _step(skill: Skill, asked: Question) -> Sequence[ToolCallEvent] | str | Outc
             if wrong:
                 return wrong
             if len(outcomes) != len(calls):
-                return Outcome(tool=skill.tool, arguments={}, value="", error="unplayed")
+                return Outcome(tool=skill.tool or "", arguments={}, value="", error="unplayed")
             calls = play.send([outcome.value for outcome in outcomes])
     except StopIteration as end:
         return str(end.value)
     if not all(call.name in asked.tools for call in calls):
-        return Outcome(tool=skill.tool, arguments={}, value="", error="unplayed")
+        return Outcome(tool=skill.tool or "", arguments={}, value="", error="unplayed")
     return calls
 
 
@@ -152,7 +160,8 @@ def _taken_up(asked: Question, possible: Sequence[Skill]) -> Skill | None:
     goes_on = asked.says(_FOLLOW_UP) or (words.names_something(asked) and _only_names_things(asked))
     if not asked.past or not goes_on or len(asked.words.split()) > 8:
         return None
-    return next((skill for skill in reversed(possible) if skill.tool == asked.past[-1].tool), None)
+    same = (skill for skill in reversed(possible) if skill.tool == asked.past[-1].tool)
+    return next((skill for skill in same if not skill.changes), None)
 
 
 def _narrows(asked: Question) -> bool:

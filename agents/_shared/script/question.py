@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeGuard
 
-from flask_litro_agent.contracts import ChatRequest, Message, Text, ToolCall, ToolResult
+from flask_litro_agent.contracts import ChatRequest, Message, Note, Text, ToolCall, ToolResult
 
 __all__ = ["Outcome", "Question", "read"]
 
@@ -31,7 +32,8 @@ class Question:
 
     ``words`` is the text in small letters with single spaces and without punctuation that means nothing here;
     ``rounds`` has the outcomes of this turn so far, ``past`` the good ones of earlier turns, oldest first;
-    ``before`` the arguments of the earlier call that this question takes up, if it does.
+    ``before`` the arguments of the earlier call that this question takes up, if it does. ``endings`` says by its id
+    how each proposal ended that the site has told of.
     """
 
     text: str
@@ -39,6 +41,7 @@ class Question:
     past: tuple[Outcome, ...] = ()
     rounds: tuple[tuple[Outcome, ...], ...] = ()
     before: Mapping[str, Any] = field(default_factory=dict)
+    endings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     @property
     def words(self) -> str:
@@ -59,13 +62,26 @@ def read(request: ChatRequest) -> Question:
     """Return the question of a request; one without any user message asks nothing."""
     start = max((at for at, message in enumerate(request.messages) if message.role == "user"), default=0)
     before, now = request.messages[:start], request.messages[start:]
-    text = " ".join(part.text for message in now[:1] for part in message.parts if isinstance(part, Text))
+    text = " ".join(part.text for message in now[:1] for part in message.parts if _is_said(part))
     return Question(
         text=text[:_LONGEST],
         tools=frozenset(tool.name for tool in request.tools),
         past=tuple(outcome for played in _rounds(before) for outcome in played if not outcome.error),
         rounds=tuple(_rounds(now)),
+        endings={str(one["proposal_id"]): one for one in _endings(request.messages)},
     )
+
+
+def _is_said(part: object) -> TypeGuard[Text]:
+    """Whether a person said it: a note is the site's."""
+    return isinstance(part, Text) and not isinstance(part, Note)
+
+
+def _endings(messages: Sequence[Message]) -> Iterator[Mapping[str, Any]]:
+    """Yield what the site's notes say, in their order: after a heading, one JSON object a line."""
+    notes = (part.text for message in messages for part in message.parts if isinstance(part, Note))
+    for text in notes:
+        yield from (json.loads(line) for line in text.splitlines()[1:])
 
 
 def _rounds(messages: Sequence[Message]) -> Iterator[tuple[Outcome, ...]]:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from ..._shared.script.brain import Brain, Skill
+from ..._shared.script.deliveries import ADDRESS_ASKS, HOLD_ASKS, change_my_address, hold_my_order
 from ..._shared.script.products import DETAILS, FIND, NAMED
+from ..._shared.script.proposals import ENDINGS
 from .goods import compare_products, list_categories, plan_kit, product_reviews, stock_for
 from .parcels import my_orders, track_order
 from .promises import opening_hours, return_policy, shipping_cost
@@ -28,6 +30,25 @@ def _refused(tool: str) -> str:
 
 
 _SKILLS = (
+    ENDINGS,
+    Skill(
+        tool="change_my_address",
+        needs=("my_orders",),
+        asks=ADDRESS_ASKS,
+        play=change_my_address,
+        example="Change the address of my order to Am Markt 1, 07743 Jena, Germany",
+        opening="I'll ask for that.",
+        changes=True,
+    ),
+    Skill(
+        tool="hold_my_order",
+        needs=("my_orders",),
+        asks=HOLD_ASKS,
+        play=hold_my_order,
+        example="Hold my order",
+        opening="I'll ask for that.",
+        changes=True,
+    ),
     Skill(
         tool="track_order",
         needs=("my_orders",),
@@ -144,7 +165,8 @@ script = Brain(
     refused=_refused,
     limits={
         r"(?:cancel|change|delete) (?:my|the|an|this|that)? ?order|cancel|place an order|checkout|pay|buy it for me": (
-            "I can only look things up: I cannot place, change or cancel orders. Our support can."
+            "I can only look things up, and propose to hold an order or to send it elsewhere: I cannot place, cancel "
+            "or otherwise change orders. Our support can."
         ),
     },
 )
