@@ -6,6 +6,7 @@ import contextlib
 import subprocess
 import sys
 import threading
+import time
 from dataclasses import replace
 from pathlib import Path
 from unittest.mock import Mock
@@ -768,6 +769,21 @@ def test_a_claim_that_was_held_up_does_not_start_late(bench, spy, late, runs):
     assert (spy.runs, settled.outcome) == (runs, "ok" if runs else "failed")
 
 
+def test_a_callback_that_blocks_at_a_tools_stop_does_not_hold_up_the_operator(tmp_path):
+    free = threading.Event()
+
+    def clinging(params, ctx):
+        ctx.stop.on(lambda: free.wait(60))
+
+    bench = GateBench(tmp_path, Spy(clinging).tool())
+    began = time.monotonic()
+    try:
+        assert bench.approve(bench.propose()).outcome == "ok"
+        assert time.monotonic() - began < 20
+    finally:
+        free.set()
+
+
 def test_a_tool_over_its_time_is_left_behind_and_its_late_truth_is_written(tmp_path):
     release, contexts = threading.Event(), []
 
@@ -1051,6 +1067,18 @@ def test_what_cannot_be_reversed_says_so(priced, inverse, message):
     priced.made["inverse"] = inverse
     with pytest.raises(ProposalClosed, match=message):
         priced.gate.reverse(priced.done.id, OLA)
+
+
+def test_who_takes_it_back_cannot_be_changed_by_the_sites_own_code(priced):
+    def around(context):
+        context.actor.data["role"] = "admin"
+        return contextlib.nullcontext()
+
+    proposal = priced.approve(priced.propose())
+    actor = replace(ANN, data={"role": "guest"})
+    priced.around = around
+    priced.gate.reverse(proposal.id, actor)
+    assert actor.data == {"role": "guest"}
 
 
 def test_an_inverse_that_raises_is_a_refusal_with_an_id(priced):

@@ -209,7 +209,7 @@ class Approval:
         try:
             run = self._wiring.execute(work, seconds, Stop(), lambda value: None)
         finally:
-            abandoned.set()
+            abandoned.set(wait=False)
         match run:
             case execution.Finished(Proposal() as settled):
                 return settled

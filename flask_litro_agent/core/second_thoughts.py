@@ -12,6 +12,7 @@ from flask_litro_agent.core.ledger import Ledger
 from flask_litro_agent.core.operators import Operators
 from flask_litro_agent.core.outcome import CallSite, Relation
 from flask_litro_agent.core.proposals import Proposal, State
+from flask_litro_agent.core.verdicts import copied
 from flask_litro_agent.core.wiring import Wiring
 from flask_litro_agent.errors import InvalidArguments, ProposalClosed
 from flask_litro_agent.tools import Mode, Tool, ToolContext
@@ -102,7 +103,7 @@ def _new_call(proposal: Proposal, tool: str, arguments: Mapping[str, Any], relat
 
 def _aside(wiring: Wiring, proposal: Proposal, actor: Actor, work: Any) -> Any:
     context = ToolContext(
-        actor=actor,
+        actor=copied(actor),
         agent=proposal.agent,
         session_id=proposal.session,
         proposal_id=proposal.id,
