@@ -38,7 +38,7 @@ def build_app(config: Mapping[str, Any]) -> Flask:
         MAX_CONTENT_LENGTH=1024 * 1024,
         WTF_CSRF_TIME_LIMIT=None,
         SHOP_MODEL=model_choice.chosen(),
-        LITRO_CEILING="execute",
+        LITRO_CEILING="execute",  # what is not protected may be; the operator can lower it while the shop runs
         LITRO_PROTECTED_PERMISSIONS=("refunds:*", "prices:*", "stock:*", "orders:*", "customers:*"),
         LITRO_FOUR_EYES=("refunds:*",),
     )

@@ -38,9 +38,9 @@ class Skill:
     """Something that can be asked: what it needs, how it is recognised, and how it is played.
 
     ``asks`` are patterns, any of which may stand in the question's words. ``example`` is a question for the list
-    of what one can ask; ``opening`` is said before the first call. A follow-up goes before ``is_a_guess``. What
-    ``changes`` something is only asked for in full: no follow-up asks for it again. Without a ``tool`` the answer
-    comes from the conversation.
+    of what one can ask, empty for none; ``opening`` is said before the first call. A follow-up goes before
+    ``is_a_guess``. What ``changes`` something is only asked for in full: no follow-up asks for it again. Without a
+    ``tool`` the answer comes from the conversation.
     """
 
     tool: str | None
@@ -113,11 +113,14 @@ class Brain:
             return limit
         if asked.says(_THANKS):
             return "You're welcome! Is there anything else?"
-        examples = [f"• {skill.example}" for skill in reversed(self.skills) if skill.is_possible(asked)]
+        examples = [f"• {skill.example}" for skill in self._shown(asked)]
         if asked.says(_GREETING):
             return "\n".join([self.greeting, "You can ask me, for example:", *examples])
         few = examples[:: max(1, len(examples) // _FEW)]
         return "\n".join([_PUZZLED, "You can ask me, for example (“help” shows more):", *few])
+
+    def _shown(self, asked: Question) -> list[Skill]:
+        return [skill for skill in reversed(self.skills) if skill.example and skill.is_possible(asked)]
 
     def _trouble(self, outcome: Outcome) -> str:
         match outcome.error:

@@ -41,7 +41,8 @@ def waits(tool: str, arguments: Mapping[str, Any], answer: Mapping[str, Any], ab
     beside = f" ({about})" if about else ""
     return (
         f"I have proposed {_what(tool, arguments)}{beside}. Nothing has changed yet: "
-        f"it waits for an operator's approval, as proposal {answer['proposal_id']}."
+        f"it waits for an operator's approval, as proposal {answer['proposal_id']}. "
+        "Ask me later what happened to it."
     )
 
 
@@ -110,5 +111,5 @@ ENDINGS = Skill(
         r"(?:any )?(?:news|decisions?)(?: yet)?$|(?:is|are) .*\b(?:still )?(?:waiting|open|pending)(?: proposals?)$",
     ),
     play=endings,
-    example="What happened to the proposals?",
+    example="",
 )
