@@ -109,8 +109,8 @@ def test_a_folder_reached_through_a_link_is_the_folder_itself(demo: Path, tmp_pa
         ),
         ("from flask_litro_agent.agents import Agent\nagent = Agent()", ":2: Agent(...) leaves out model"),
         (
-            "from flask_litro_agent.agents import Agent\nagent = Agent(model='a:b', ceiling=1)",
-            ":2: TypeError: Agent.__init__() got an unexpected keyword argument 'ceiling'",
+            "from flask_litro_agent.agents import Agent\nagent = Agent(model='a:b', colour=1)",
+            ":2: TypeError: Agent.__init__() got an unexpected keyword argument 'colour'",
         ),
         (
             "from flask_litro_agent.agents import Agent\n\nagent = Agent(\n  model='gpt',\n)",
