@@ -11,7 +11,7 @@ from flask_wtf.csrf import CSRFError
 from werkzeug.exceptions import HTTPException
 from werkzeug.wrappers import Response
 
-from example_app import accounts, catalogue, database, orders, policies, seed, stock
+from example_app import accounts, catalogue, collections, database, orders, policies, seed, stock
 from example_app.identity import actor_of, litro
 from example_app.money import euros
 
@@ -35,10 +35,13 @@ def home() -> str:
     if category is not None and category not in catalogue.CATEGORIES:
         abort(404)
     words = request.args.get("q", "")[:80]
-    found = catalogue.find(
-        database.connection(), catalogue.Wish(text=words, category=category, sort="rating")
-    )
-    return render_template("home.html", products=found, category=category, words=words)
+    held = database.connection()
+    found = catalogue.find(held, catalogue.Wish(text=words, category=category, sort="rating"))
+    shown = [
+        (collection.name, [catalogue.by_sku(held, sku) for sku in collection.skus])
+        for collection in collections.published(held)
+    ]
+    return render_template("home.html", products=found, category=category, words=words, collections=shown)
 
 
 @pages.get("/products/<sku>")

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
+import shutil
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -31,16 +34,28 @@ OLGA = Actor("account:3", "Olga Stein", PERMISSIONS["operator"], {"role": "opera
 TREK = "PCK-TRK65-RED"
 
 
+@pytest.fixture(scope="module")
+def new_shop(tmp_path_factory) -> Path:
+    """The shop's first contents, made once: passwords take their time."""
+    path = tmp_path_factory.mktemp("new") / "shop.db"
+    database.create(path)
+    return path
+
+
 @pytest.fixture
-def app(tmp_path, monkeypatch) -> Flask:
+def app(new_shop, tmp_path, monkeypatch) -> Flask:
     for name in ("LLM_URL", "LLM_MODEL", "ANTHROPIC_API_KEY"):
         monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("DEMO_SPEED", "0")
+    shutil.copy(new_shop, tmp_path)
     return create_app({"SHOP_DATA": tmp_path, "TESTING": True})
 
 
 @pytest.fixture
 def held(app):
-    connection = database.open_database(app.config["SHOP_DATABASE"])  # no app context: requests would share its g
+    connection = database.open_database(
+        app.config["SHOP_DATABASE"]
+    )  # no app context: requests would share its g
     yield connection
     connection.close()
 
@@ -225,9 +240,11 @@ def test_a_collection_is_made_published_and_hidden_again(app, held, olga):
     assert collections.by_name(held, "Rain") is None
     approve(olga, asked)
     assert collections.by_name(held, "Rain").published
+    assert "<h2>Rain</h2>" in olga.client.get("/").text
     back = olga.decide("reverse", asked.id).json
     assert olga.decide("approve", back["id"]).status_code == 200
     assert not collections.by_name(held, "Rain").published
+    assert "<h2>Rain</h2>" not in olga.client.get("/").text
 
 
 def test_undoing_a_changed_collection_brings_back_what_it_was(app, held, olga):
@@ -246,6 +263,11 @@ def test_an_order_is_held_and_let_go(app, held, olga, new_order):
     asked = proposed(app, "hold_order", actor=SAM, order_number=new_order, hold=True)
     approve(olga, asked)
     assert fulfilment.is_held(held, new_order)
+    gate = app.extensions["litro_agent"].gate
+    seen = gate.call(
+        "assistant", "order_details", {"order_number": new_order}, actor=SAM, origin="test"
+    ).value
+    assert (seen["on_hold"], seen["refunded"]) == (True, "€0.00")
     back = olga.decide("reverse", asked.id).json
     assert olga.decide("approve", back["id"]).status_code == 200
     assert not fulfilment.is_held(held, new_order)
@@ -340,8 +362,50 @@ def test_every_write_tool_can_be_asked_whether_it_happened(app, olga):
         assert [tool.name for tool in tools if tool.reconcile(asked.idempotency_key)] == ["change_price"]
 
 
-def test_a_lower_ceiling_takes_the_tools_away(tmp_path):
-    app = create_app({"SHOP_DATA": tmp_path, "TESTING": True, "LITRO_CEILING": "read"})
-    modes = {tool.facts.mode for tool in app.extensions["litro_agent"].gate.tools("assistant").values()}
-    assert modes == {"read"}
+def test_lowering_the_ceiling_takes_the_tools_away_while_the_shop_runs(app):
+    def modes():
+        return {tool.facts.mode for tool in app.extensions["litro_agent"].gate.tools("assistant").values()}
+
+    assert modes() == {"read", "propose", "execute"}
+    for level, left in (("propose", {"read", "propose"}), ("read", {"read"})):
+        assert flask_litro(app, "ceiling", "set", "site", level).exit_code == 0
+        assert modes() == left
     assert propose(app, "change_price", sku=TREK, price_cents=100).code == "unknown_tool"
+
+
+# from the chat to the audit
+
+
+def flask_litro(app, *words):
+    return app.test_cli_runner().invoke(args=["litro", *words])
+
+
+def ask(person, text):
+    answer = person.client.post(
+        "/__litro/agent/assistant/s1", json={"text": text}, headers={"X-Litro-Agent": "1"}
+    )
+    assert answer.status_code == 200, answer.text
+    return [json.loads(line) for line in answer.text.splitlines() if line]
+
+
+def said(events):
+    texts = [event["payload"] for event in events if event["kind"] == "message"]
+    return "\n".join(text["text"] for text in texts if text["role"] == "assistant")
+
+
+def test_a_refund_from_the_question_to_the_answer(app, held, olga):
+    """Support asks, the operator sees it on the command line and approves by a plain form, the chat knows."""
+    sam = Person(app, "support")
+    events = ask(sam, "Refund 5 euros for order 1020 because it was scratched")
+    (card,) = [event["payload"] for event in events if event["kind"] == "proposal"]
+    assert "waits for an operator's approval" in said(events)
+    listed = flask_litro(app, "proposals", "--json")
+    assert card["proposal_id"] in listed.stdout
+
+    seen = olga.card(card["proposal_id"]).json
+    form = {"csrf_token": seen["csrf_token"], "digest": seen["digest"]}
+    answer = olga.client.post(f"/__litro/proposals/{card['proposal_id']}/approve", data=form)
+    assert answer.status_code == 303
+    assert refunds.given(held, 1020) == 500
+    assert "was approved and is done" in said(ask(sam, "Was it approved?"))
+    assert flask_litro(app, "audit", "verify").exit_code == 0

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from example_app.money import euros
 from flask_litro_agent import call
 
 from ..._shared.script import referents, words
@@ -72,7 +73,16 @@ def order_details(asked: Question) -> Play:
         return f"There is no order with the number {number}."
     lines = [f"• {line['quantity']} × {line['product']}: {line['price']}" for line in order["lines"]]
     head = f"Order {order['number']} of {order['placed_on']}, {order['customer']} ({order['city']}), {order['status']}:"
-    return "\n".join([head, *lines, f"Shipping {order['shipping']}, total {order['total']}.", _parcel(order)])
+    total = f"Shipping {order['shipping']}, total {order['total']}."
+    return "\n".join([head, *lines, total, _parcel(order), *_since(order)])
+
+
+def _since(order: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what was decided about the order since it was placed."""
+    if order["on_hold"]:
+        yield "It is on hold."
+    if order["refunded"] != euros(0):
+        yield f"{order['refunded']} went back."
 
 
 def _parcel(order: Mapping[str, Any]) -> str:

@@ -2,7 +2,8 @@ from __future__ import annotations
 
 from marshmallow import Schema
 
-from example_app import database, orders
+from example_app import database, fulfilment, orders, refunds
+from example_app.money import euros
 from flask_litro_agent import Mode, tool
 
 from ..._shared import parameters
@@ -14,13 +15,22 @@ class Params(Schema):
 
 
 @tool(
-    description="One order with its customer, its lines, its value and its parcel.",
+    description="One order with its customer, its lines, its value and its parcel, what was refunded, whether it is"
+    " held back, and where it goes.",
     permission="orders:read",
     mode=Mode.READ,
     params=Params,
 )
 def order_details(params, ctx):
-    order = orders.by_number(database.connection(), params["order_number"])
+    held = database.connection()
+    order = orders.by_number(held, params["order_number"])
     if order is None:
         return {"found": False, "order_number": params["order_number"]}
-    return {"found": True, "customer_id": order.customer_id, **order_facts(order)}
+    return {
+        "found": True,
+        "customer_id": order.customer_id,
+        **order_facts(order),
+        "refunded": euros(refunds.given(held, order.number)),
+        "on_hold": fulfilment.is_held(held, order.number),
+        "goes_to": fulfilment.address_of(held, order.number),
+    }

@@ -57,6 +57,8 @@ def _whereabouts(order: Mapping[str, Any]) -> str:
     parcel = order["shipment"]
     if order["status"] == "cancelled":
         return "it was cancelled."
+    if parcel is None and order["on_hold"]:
+        return f"it is {order['status']} and waits in our warehouse: it is on hold."
     if parcel is None:
         return f"it is {order['status']} and has not left our warehouse yet."
     if parcel["delivered_on"]:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from marshmallow import Schema
 
-from example_app import database, orders
+from example_app import database, fulfilment, orders
 from flask_litro_agent import Mode, tool
 
 from ..._shared import parameters
@@ -20,7 +20,13 @@ class Params(Schema):
     params=Params,
 )
 def track_order(params, ctx):
-    order = orders.by_number(database.connection(), params["order_number"])
+    held = database.connection()
+    order = orders.by_number(held, params["order_number"])
     if order is None or order.customer_id != ctx.actor.data["customer_id"]:
         return {"found": False, "order_number": params["order_number"]}
-    return {"found": True, **order_facts(order)}
+    return {
+        "found": True,
+        **order_facts(order),
+        "on_hold": fulfilment.is_held(held, order.number),
+        "goes_to": fulfilment.address_of(held, order.number),
+    }
