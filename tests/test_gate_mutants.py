@@ -441,7 +441,7 @@ MODULES = {
 }
 
 
-def tested(module: str, mutants: list[Mutant]) -> list[str]:
+def fates_of(module: str, mutants: list[Mutant]) -> list[str]:
     """Return what became of each mutant."""
     asked: list[dict[str, Any]] = [
         {
@@ -467,7 +467,7 @@ def tested(module: str, mutants: list[Mutant]) -> list[str]:
 @pytest.mark.parametrize("module", MODULES)
 def test_every_mutant_dies(module):
     mutants = MODULES[module]
-    told = tested(module, mutants)
+    told = fates_of(module, mutants)
     assert len(told) == len(mutants)
     assert [(old, new, said) for (old, new, *_), said in zip(mutants, told, strict=True) if said != "1"] == []
 

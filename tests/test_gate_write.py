@@ -276,6 +276,7 @@ def test_nobody_is_no_actor(bench, spy, actor):
     """Law 9: whatever a policy says of him."""
     gate = bench.gate_for(spy.tool(), policies=[Says(Verdict.allow())])
     assert bench.call(gate=gate, actor=actor).code == "forbidden"
+    assert [row["code"] for row in bench.refusals()] == ["forbidden"]  # it is no policy's fault
 
 
 class Says:
