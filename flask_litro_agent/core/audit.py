@@ -2,18 +2,18 @@
 
 Each row's hash covers the row and the hash before it, so that a changed, removed, swapped or inserted row shows.
 Whoever could cut the newest rows and the counter with them is seen only by a head that was kept outside: ``head()``.
-Refusals of a model's calls are plain rows beside the chain: they never wait for a decision.
+Refusals of a model's calls are plain rows beside the chain: they take none of its locks.
 """
 
 from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, insert, select, update
+from sqlalchemy import ColumnElement, Connection, RowMapping, Select, insert, select, true, update
 
 from flask_litro_agent import strict_json
 from flask_litro_agent.core import tables
@@ -92,23 +92,20 @@ class Audit:
 
     def rows(self, after: int = 0) -> Iterator[AuditRow]:
         """Yield the rows behind ``after``, oldest first."""
-        while found := self._group(after):
-            yield from found
-            after = found[-1].seq
+        return map(_row, self._stored(tables.audit.c.seq > after))
 
     def verify(self, head: Head | None = None) -> Verification:
         """Read the whole chain; ``head`` is one that was kept outside."""
         faults: list[str] = []
         seen, last, previous = 0, 0, _NOTHING
         kept = head is None or head.seq == 0
-        for row in self.rows():
+        before = self._counted()  # rows may come while we read: the end lies between the two counts
+        for row in self._stored(true()):
             faults += _faults(row, last, previous)
-            seen, last, previous = seen + 1, row.seq, row.hash
-            if head is not None and row.seq == head.seq:
-                kept = row.hash == head.hash
-        counted = self._counted()
-        if counted != last:
-            faults.append(f"the chain ends at row {last}, but {counted} rows were written: its end is cut")
+            seen, last, previous = seen + 1, row["seq"], row["hash"]
+            if head is not None and last == head.seq:
+                kept = previous == head.hash
+        faults += _end_faults(last, before, self._counted())
         if not kept and head is not None:
             faults.append(
                 f"row {head.seq} is not the one whose hash was kept: the chain was cut or rewritten"
@@ -133,12 +130,15 @@ class Audit:
         except LedgerAway as error:
             logger.warning("litro audit: a refusal was not noted: %s", error)
 
-    def _group(self, after: int) -> list[AuditRow]:
-        statement = (
-            select(tables.audit).where(tables.audit.c.seq > after).order_by(tables.audit.c.seq).limit(_GROUP)
-        )
-        found = self._database.read(lambda connection: connection.execute(statement).mappings().all())
-        return [_row(row) for row in found]
+    def _stored(self, condition: ColumnElement[bool]) -> Iterator[RowMapping]:
+        """Yield the rows as they are stored, oldest first and a group at a time."""
+        ordered = select(tables.audit).order_by(tables.audit.c.seq).limit(_GROUP)
+        while found := self._group(ordered.where(condition)):
+            yield from found
+            condition = tables.audit.c.seq > found[-1]["seq"]
+
+    def _group(self, statement: Select[Any]) -> Sequence[RowMapping]:
+        return self._database.read(lambda connection: connection.execute(statement).mappings().all())
 
     def _counted(self) -> int:
         counter = select(tables.epoch.c.value).where(tables.epoch.c.id == tables.AUDIT)
@@ -156,15 +156,33 @@ def _text(data: Mapping[str, Any]) -> str:
     return json.dumps(data, sort_keys=True, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
-def _row(row: Mapping[Any, Any]) -> AuditRow:
+def _row(row: RowMapping) -> AuditRow:
     return AuditRow(**{**row, "data": strict_json.decode(bytes(row["data"]), depth=strict_json.STORED_DEPTH)})
 
 
-def _faults(row: AuditRow, last: int, previous: str) -> Iterator[str]:
-    if row.seq != last + 1:
-        yield f"row {row.seq} follows row {last}: a row between them is gone"
-    if row.previous != previous:
-        yield f"row {row.seq} does not hang on row {last}"
-    content = [row.seq, row.at, row.kind, row.actor, row.subject, _text(row.data), row.previous]
-    if row.hash != sha256_of(content):
-        yield f"row {row.seq} was changed: its hash is not its own"
+def _faults(row: RowMapping, last: int, previous: str) -> Iterator[str]:
+    seq = row["seq"]
+    if seq != last + 1:
+        yield f"row {seq} follows row {last}: a row between them is gone"
+    if row["previous"] != previous:
+        yield f"row {seq} does not hang on row {last}"
+    if not _has_its_hash(row):
+        yield f"row {seq} was changed: its hash is not its own"
+
+
+def _has_its_hash(row: RowMapping) -> bool:
+    """Whether the hash is that of the stored bytes, whatever they would be read as."""
+    try:
+        text = bytes(row["data"]).decode()
+    except UnicodeDecodeError:
+        return False
+    content = [*(row[name] for name in ("seq", "at", "kind", "actor", "subject")), text, row["previous"]]
+    return bool(row["hash"] == sha256_of(content))
+
+
+def _end_faults(last: int, before: int, after: int) -> Iterator[str]:
+    """Compare the last row with how many were counted before and after it was read."""
+    if last < before:
+        yield f"the chain ends at row {last}, but {before} rows were written: its end is cut"
+    if last > after:
+        yield f"the chain ends at row {last}, but {after} rows were written: a row was added behind its end"
