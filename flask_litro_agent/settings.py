@@ -63,6 +63,19 @@ def _texts(value: object) -> str | None:
     return "must be a list of texts"
 
 
+def _patterns(value: object) -> str | None:
+    """Refuse what would match nothing: a list that protects must not fail in silence."""
+    if isinstance(value, (list, tuple)) and all(
+        isinstance(item, str) and _is_pattern(item) for item in value
+    ):
+        return None
+    return "must be a list of permissions; only the end of one may be a '*', and none has spaces around it"
+
+
+def _is_pattern(item: str) -> bool:
+    return bool(item) and item == item.strip() and "*" not in item[:-1]
+
+
 def _choice(*choices: str) -> Check:
     return lambda value: None if value in choices else "must be one of " + ", ".join(choices)
 
@@ -170,11 +183,11 @@ class Settings:
     )
     protected_permissions: tuple[str, ...] | None = _setting(
         None,
-        _optional(_texts),
+        _optional(_patterns),
         "permissions (`payments:*`) for which a tool may only propose, beside those that are always protected",
     )
     four_eyes: tuple[str, ...] = _setting(
-        (), _texts, "permissions (`refunds:*`) whose proposals somebody else must approve"
+        (), _patterns, "permissions (`refunds:*`) whose proposals somebody else must approve"
     )
     max_open: int = _setting(5, _whole(1, 100), "most open proposals of one session")
     max_ttl: int = _setting(86_400, _whole(1, 31_536_000), "longest life of an open proposal, in seconds")

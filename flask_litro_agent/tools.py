@@ -281,9 +281,7 @@ def _faults(
         yield f"takes {inspect.signature(function, follow_wrapped=False)}; a tool is called with (params, ctx)"
     if not (isinstance(description, str) and description.strip()):
         yield "description must be a text that tells the model what the tool does"
-    if not (
-        permission is PUBLIC or (isinstance(permission, str) and permission.strip() and "*" not in permission)
-    ):
+    if permission is not PUBLIC and not _is_one_permission(permission):
         yield "permission must be the name of one permission, such as 'orders:read', or PUBLIC"
     if not isinstance(mode, Mode):
         yield f"mode must be Mode.READ, Mode.PROPOSE or Mode.EXECUTE, not {mode!r}"
@@ -295,6 +293,13 @@ def _faults(
         yield "params must be one object; a Schema with many=True is a list"
     if shows not in ("result", "call", "nothing"):
         yield f"shows must be 'result', 'call' or 'nothing', not {shows!r}"
+
+
+def _is_one_permission(permission: object) -> bool:
+    """Whether it is a name; one with a space around it would slip past the list of the protected ones."""
+    if not isinstance(permission, str) or not permission:
+        return False
+    return permission == permission.strip() and "*" not in permission
 
 
 def _write_faults(

@@ -127,7 +127,18 @@ FAULTS = [
             value,
             "permission must be the name of one permission, such as 'orders:read', or PUBLIC",
         )
-        for value in ("", " ", None, "*", "orders:*", ["orders:read"], True, type(PUBLIC))
+        for value in (
+            "",
+            " ",
+            "orders:read ",
+            "\torders:read",
+            None,
+            "*",
+            "orders:*",
+            ["orders:read"],
+            True,
+            type(PUBLIC),
+        )
     ),
     *(
         ("mode", value, f"mode must be Mode.READ, Mode.PROPOSE or Mode.EXECUTE, not {value!r}")
