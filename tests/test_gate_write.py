@@ -555,6 +555,14 @@ def test_a_summary_is_one_line_of_visible_characters():
     assert line == 'change(note: "a\\u202eb\\u200b\\ufe0fc\\nd\\ue0041ü")'
 
 
+@pytest.mark.parametrize(
+    "blank", "\u034f\u115f\u1160\u17b4\u180b\u180f\u2800\u3164\uffa0\U0001d159\U000e0100"
+)
+def test_a_letter_that_shows_nothing_is_written_out_in_a_summary(blank):
+    line = summary("change", json.dumps({"note": f"order-1{blank}"}).encode())
+    assert line == f'change(note: "order-1\\u{ord(blank):04x}")'
+
+
 def test_a_summary_is_short():
     assert len(summary("change", json.dumps({"note": "x" * 5000}).encode())) == 300
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import re
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -23,6 +24,10 @@ __all__ = ["as_of_now", "asks_four_eyes", "propose", "summary"]
 _PREVIEW_LIMIT: Final = 16 * 1024
 _AS_OF_LIMIT: Final = 4 * 1024
 _SUMMARY_LIMIT: Final = 300
+#: Characters that Python calls printable and that show nothing: joiners, fillers, blanks, variation selectors.
+_UNSEEN: Final = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180d\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U0001d159\U000e0100-\U000e01ef]"
+)
 
 
 def propose(
@@ -154,5 +159,5 @@ def _dismissal(proposal: Proposal) -> str:
 
 
 def _visible(character: str) -> str:
-    selects = "\ufe00" <= character <= "\ufe0f" or "\U000e0100" <= character <= "\U000e01ef"
-    return f"\\u{ord(character):04x}" if selects or not character.isprintable() else character
+    is_seen = character.isprintable() and not _UNSEEN.match(character)
+    return character if is_seen else f"\\u{ord(character):04x}"
