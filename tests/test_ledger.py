@@ -413,6 +413,29 @@ def test_an_unknown_one_is_told_again_when_its_truth_is_known_and_never_back(ben
     assert bench.ledger.owed(SESSION_KEY) == []
 
 
+def test_a_late_truth_is_owed_again_when_the_session_was_told_another(bench):
+    claim = bench.claimed()
+    bench.ledger.lose(claim)
+    answered = bench.answer(claim.proposal, happened=False)
+    assert bench.ledger.told(answered.id, answered.state, answered.outcome)
+    bench.ledger.settle(claim, outcome="ok")
+    (owed,) = bench.ledger.owed(SESSION_KEY)
+    assert not bench.ledger.told(answered.id, answered.state, answered.outcome), (
+        "that was the answer, not the truth"
+    )
+    assert bench.ledger.told(owed.id, owed.state, owed.outcome)
+    assert bench.ledger.owed(SESSION_KEY) == []
+
+
+def test_a_late_truth_that_was_told_already_is_not_owed_again(bench):
+    claim = bench.claimed()
+    bench.ledger.lose(claim)
+    answered = bench.answer(claim.proposal, happened=True)
+    assert bench.ledger.told(answered.id, answered.state, answered.outcome)
+    bench.ledger.settle(claim, outcome="ok")
+    assert bench.ledger.owed(SESSION_KEY) == []
+
+
 # finding
 
 

@@ -136,6 +136,8 @@ class LedgerMachine(RuleBasedStateMachine):
         settled = self.benches[which].ledger.settle(row["claim"], outcome=outcome)
         if before is not State.EXECUTED or row["truth"] == "operator":
             late = before is not State.CLAIMED
+            if row["truth"] == "operator" and row["outcome"] != outcome:
+                row["told"] = None
             row.update(state=State.EXECUTED, outcome=outcome, truth="late" if late else None)
             row["settled_at"] = self.clock.ms
             self.decisions += 1
@@ -177,7 +179,7 @@ class LedgerMachine(RuleBasedStateMachine):
     @rule()
     def tell(self):
         for owed in self.benches[0].ledger.owed(SESSION_KEY):
-            assert self.benches[0].ledger.told(owed.id, owed.state)
+            assert self.benches[0].ledger.told(owed.id, owed.state, owed.outcome)
             self.rows[owed.id]["told"] = owed.state
         over = {one: self.state(row) for one, row in self.rows.items()}
         over = {one: state for one, state in over.items() if state not in (State.PROPOSED, State.CLAIMED)}

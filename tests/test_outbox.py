@@ -282,6 +282,32 @@ def test_an_unknown_outcome_is_told_and_then_the_truth(bench):
     assert bench.settled() == [(proposal.id, "outcome_unknown"), (proposal.id, "executed")]
 
 
+@pytest.mark.parametrize(("happened", "told"), [(False, "failed"), (True, "executed")])
+def test_a_truth_that_comes_after_an_operators_answer_corrects_what_was_told(tmp_path, happened, told):
+    goes_on = threading.Event()
+    bench = ProposalBench(tmp_path, tool_seconds=0.2)
+
+    def run(params, ctx):
+        assert goes_on.wait(SOON)
+        bench.paid.append(params["order"])
+
+    bench.run_refund = run
+    proposal = bench.propose()
+    assert bench.approve(proposal).state is State.CLAIMED
+    bench.clock.move(60_000)
+    bench.gate.answer(proposal.id, OPS, happened=happened)
+    bench.runner.tell(bench.key())
+    assert bench.settled() == [(proposal.id, told)]
+    goes_on.set()
+    until(lambda: bench.ledger.get(proposal.id).truth == "late")
+    for _ in range(2):
+        bench.runner.tell(bench.key())
+        bench.run(DONE)
+    ends = [(proposal.id, "failed"), (proposal.id, "executed")]
+    assert bench.settled() == (ends if not happened else ends[1:])
+    assert bench.owed() == []
+
+
 # --- faults ---
 
 
@@ -331,10 +357,10 @@ def test_a_row_that_cannot_be_marked_now_is_marked_later(tmp_path):
     class Forgetful(Ledger):
         away = True
 
-        def told(self, proposal_id, state):
+        def told(self, *what):
             if self.away:
                 raise LedgerAway("it is away")
-            return super().told(proposal_id, state)
+            return super().told(*what)
 
     bench = ProposalBench(tmp_path, ledger=Forgetful)
     proposal = bench.propose()

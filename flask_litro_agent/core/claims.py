@@ -158,6 +158,8 @@ class Claims:
         is_late = is_answered or before.state is State.UNKNOWN
         truth = "late" if is_late else None
         values = {**ending, "state": State.EXECUTED.value, "settled_at": now, "truth": truth}
+        if is_answered and before.outcome != ending["outcome"]:
+            values["told"] = None  # the session was told what was not so
         settled = self._change(connection, claim, now, values)
         extra = {"outcome": settled.outcome, "answered": before.outcome, "error_id": settled.error_id}
         self._write_audit(connection, "late" if is_late else "executed", settled, **extra)

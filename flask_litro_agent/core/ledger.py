@@ -160,13 +160,18 @@ class Ledger:
 
         return self._database.read(work)
 
-    def told(self, proposal_id: str, state: State) -> bool:
-        """Note that the session was told this state; False when it had been told this or a later one."""
+    def told(self, proposal_id: str, state: State, outcome: str | None = None) -> bool:
+        """Note that the session was told this state; False when it had been told this or a later one.
+
+        With the ``outcome`` that it was told, False also when the row has another by now.
+        """
         is_next = or_(
             proposal.c.told.is_(None),
             and_(proposal.c.told == State.UNKNOWN.value, proposal.c.told != state.value),
         )
-        statement = update(proposal).where(proposal.c.id == proposal_id, is_next).values(told=state.value)
+        still = [] if outcome is None else [proposal.c.outcome == outcome]
+        statement = update(proposal).where(proposal.c.id == proposal_id, is_next, *still)
+        statement = statement.values(told=state.value)
         return self._database.write(lambda connection: connection.execute(statement).rowcount == 1)
 
     def prune(self, *, days: int, actor: str | None = None) -> int:

@@ -50,7 +50,7 @@ class Outbox:
         for one in proposals:
             try:
                 if self._ledger is not None:
-                    self._ledger.told(one.id, one.state)
+                    self._ledger.told(one.id, one.state, one.outcome)
             except Exception as error:  # the engine may be a site's
                 logger.warning("litro outbox: proposal %s was told but not marked: %s", one.id, error)
                 return
