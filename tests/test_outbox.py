@@ -421,6 +421,33 @@ def test_a_session_whose_proposals_cannot_be_closed_is_not_deleted(bench):
     assert not bench.store.is_leased(bench.key())
 
 
+def test_a_session_that_is_handed_over_hears_how_a_run_that_went_on_has_ended(tmp_path):
+    goes_on = threading.Event()
+    bench = ProposalBench(tmp_path, tool_seconds=0.2)
+    bench.run_refund = lambda params, ctx: goes_on.wait(SOON)
+    proposal = bench.propose()
+    assert bench.approve(proposal).state is State.CLAIMED
+    assert hand_over(bench.store, bench.runner, owner=EVE.id, heir="eva", ttl=15) == 1
+    goes_on.set()
+    until(lambda: bench.ledger.get(proposal.id).state is State.EXECUTED)
+    moved = bench.key()._replace(owner="eva")
+    bench.runner.tell(moved)
+    bench.runner.tell(moved)
+    assert bench.settled(moved) == [(proposal.id, "executed")]
+    assert bench.owed() == []
+
+
+def test_a_session_whose_proposals_cannot_be_moved_is_not_deleted(tmp_path):
+    class Stuck(Ledger):
+        def move_session(self, session_key, *, to):
+            raise LedgerAway("it is away")
+
+    bench = ProposalBench(tmp_path, ledger=Stuck)
+    bench.propose()
+    assert hand_over(bench.store, bench.runner, owner=EVE.id, heir="eva", ttl=15) == 0
+    assert bench.entries()
+
+
 def test_a_session_that_is_handed_over_says_that_its_proposals_are_void(bench):
     proposal = bench.propose()
     assert hand_over(bench.store, bench.runner, owner=EVE.id, heir="eva", ttl=15) == 1

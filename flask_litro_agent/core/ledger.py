@@ -119,6 +119,11 @@ class Ledger:
         rows = self._read(is_ours, proposal.c.state == State.PROPOSED.value)
         return sum(self.void(row.id, reason=reason, by=by) for row in rows)
 
+    def move_session(self, session_key: str, *, to: str) -> None:
+        """Owe another session how this one's proposals end: what is shown and decided stays as it is."""
+        statement = update(proposal).where(proposal.c.session_key == session_key).values(session_key=to)
+        self._database.write(lambda connection: connection.execute(statement).close())
+
     def answer(
         self,
         proposal_id: str,

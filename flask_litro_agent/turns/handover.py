@@ -44,6 +44,7 @@ def _move(store: SessionStore, runner: Runner, source: SessionKey, target: Sessi
             runner.retire(original, reason="session_moved")
             copied = _copy(store, source, target, ttl)
             if copied:
+                runner.outbox.move(source, target)  # a run that goes on ends in the copy
                 runner.remove(source, original)
             return copied
         finally:

@@ -60,6 +60,11 @@ class Outbox:
         if self._ledger is not None:
             self._ledger.void_session(session_digest(*key), reason=reason, by=key.owner)
 
+    def move(self, key: SessionKey, target: SessionKey) -> None:
+        """Tell the other session from now on; LedgerAway when that cannot be done now."""
+        if self._ledger is not None:
+            self._ledger.move_session(session_digest(*key), to=session_digest(*target))
+
     def _ask(self, key: SessionKey) -> Sequence[Proposal]:
         if self._ledger is None:
             return ()
