@@ -43,11 +43,14 @@ def {name}(params, ctx):
 """
 
 
-def proposal_site(folder, *, wakes=False, extensions=(), **config):
-    """Return the site: X-Actor says who is signed in, ``app.extensions["done"]`` what its tools did."""
+def proposal_site(folder, *, wakes=False, access="", extensions=(), **config):
+    """Return the site: X-Actor says who is signed in, ``app.extensions["done"]`` what its tools did.
+
+    ``access`` is the source of the agent's.
+    """
     desk = folder / "agents" / "desk"
     (desk / "tools").mkdir(parents=True, exist_ok=True)
-    (desk / "agent.py").write_text(_AGENT.format(wakes=wakes))
+    (desk / "agent.py").write_text(_AGENT.format(wakes=wakes) + access)
     inverse = ', inverse=lambda params, result: ("charge", {"order": params["order"]})'
     (desk / "tools" / "refund.py").write_text(_TOOL.format(name="refund", more=inverse))
     (desk / "tools" / "charge.py").write_text(_TOOL.format(name="charge", more=", four_eyes=True"))

@@ -14,6 +14,13 @@ from tests.bench import in_background, until
 from tests.proposal_site import EVE, FORM, PROPOSALS, Browser, log_of, proposal_site
 
 HANDLED = "This proposal expired or was already handled"
+CLOSED = """
+from flask import abort, current_app
+
+def access():
+    if current_app.config.get("CLOSED"):
+        abort(403)
+"""
 DECISIONS = ("approve", "dismiss", "answer", "reconcile", "again", "reverse")
 
 
@@ -304,6 +311,20 @@ class TestSecondThoughts:
         assert answer.json["arguments"] == '{"order":1}'
         assert done(app) == []
         assert ops.decide("approve", answer.json["id"]).status_code == 200
+
+    @pytest.mark.parametrize("what", ["again", "reverse"])
+    def test_who_may_not_use_the_agent_any_more_proposes_nothing_with_it(self, tmp_path, what):
+        app = proposal_site(tmp_path, access=CLOSED)
+        eve = Browser(app, "eve")
+        proposal_id = eve.ask()["proposal_id"]
+        ops = Browser(app)
+        ops.client = eve.client  # one cookie jar: the token is of it
+        ops.decide("approve" if what == "reverse" else "dismiss", proposal_id)
+        token = ops.token(proposal_id)
+        app.config["CLOSED"] = True
+        assert eve.decide(what, proposal_id, token=token).status_code == 403
+        assert len(ledger(app).find()[0]) == 1
+        assert ops.decide(what, proposal_id).status_code == 201, "an operator is no guest of the agent"
 
     def test_an_open_one_is_not_proposed_again(self, app, ops, proposal_id):
         assert ops.decide("again", proposal_id).status_code == 409

@@ -89,13 +89,13 @@ class ProposalViews:
 
     def again(self, proposal_id: str) -> Response:
         """Propose the same once more, as a new proposal."""
-        operator, *_ = self._enter(proposal_id)
-        return self._proposed(self._installed.gate.repeat(proposal_id, operator), operator)
+        actor = self._enter_agent(proposal_id)
+        return self._proposed(self._installed.gate.repeat(proposal_id, actor), actor)
 
     def reverse(self, proposal_id: str) -> Response:
         """Propose what takes an executed one back, as a new proposal."""
-        operator, *_ = self._enter(proposal_id)
-        return self._proposed(self._installed.gate.reverse(proposal_id, operator), operator)
+        actor = self._enter_agent(proposal_id)
+        return self._proposed(self._installed.gate.reverse(proposal_id, actor), actor)
 
     def _enter(self, proposal_id: str, *names: str) -> tuple[Actor, Proposal, dict[str, str]]:
         """Return who decides, about what, and the form's fields; the proposal is one that he may see."""
@@ -104,6 +104,13 @@ class ProposalViews:
         form = forms.read_form(request, names)
         actor = self._installed.identity.current()
         return actor, self._seen(proposal_id, actor), form
+
+    def _enter_agent(self, proposal_id: str) -> Actor:
+        """Return who proposes anew; whoever is no operator must still be let in by the agent."""
+        actor, proposal, _ = self._enter(proposal_id)
+        if not actor.may(APPROVE):
+            guards.enter_agent(self._installed.agents, proposal.agent)
+        return actor
 
     def _seen(self, proposal_id: str, actor: Actor) -> Proposal:
         return self._installed.gate.proposal(proposal_id, actor)
