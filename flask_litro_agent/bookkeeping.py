@@ -15,7 +15,7 @@ from sqlalchemy.exc import ArgumentError
 from flask_litro_agent.core import migration
 from flask_litro_agent.core.audit import Audit
 from flask_litro_agent.core.ceiling import Ceiling, Level, agent_scope, tool_scope
-from flask_litro_agent.core.database import Database, check_engine, open_engine
+from flask_litro_agent.core.database import Database, check_engine
 from flask_litro_agent.core.ledger import Ledger
 from flask_litro_agent.errors import ConfigurationError, LedgerAway
 from flask_litro_agent.sessions.mounts import network_filesystem
@@ -77,7 +77,7 @@ def _database(app: Flask, settings: Settings, given: GivenEngine | None) -> Data
     if given is not None:
         return _given(app, given)
     if settings.database_uri is not None:
-        return Database(open_engine(_from_instance(app, settings.database_uri)))
+        return Database.opened(_from_instance(app, settings.database_uri))
     path = Path(app.instance_path, "litro", "ledger.db")
     _refuse_network(path)
     return migration.open_embedded(path)

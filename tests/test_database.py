@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import sqlite3
 import subprocess
 import sys
@@ -528,3 +529,14 @@ def test_greenlets_go_on_while_a_server_is_asked(database_uri: str) -> None:
         [sys.executable, "-c", GREENLETS, database_uri], cwd=ROOT, capture_output=True, text=True, timeout=60
     )
     assert ran.returncode == 0, ran.stderr
+
+
+def test_a_database_that_nobody_has_any_more_has_closed_its_connections(tmp_path):
+    """Python 3.13 warns of each connection that is left to the garbage collector."""
+    database = Database.opened(f"sqlite:///{tmp_path / 'own.db'}")
+    engine = database.engine
+    assert database.time() > 0
+    assert engine.pool.checkedin() == 1
+    del database
+    gc.collect()
+    assert engine.pool.checkedin() == 0

@@ -87,6 +87,16 @@ class Database:
         self._given = engine
         self.now: ColumnElement[int] = now_ms() if clock is None else clock
 
+    @classmethod
+    def opened(cls, uri: str | URL) -> Database:
+        """Return a database with an engine of its own, whose connections are closed when nobody has it any more."""
+        engine = open_engine(uri)
+        database = cls(engine)
+        weakref.finalize(
+            database, engine.dispose
+        ).atexit = False  # at its end a process closes them by itself
+        return database
+
     @property
     def engine(self) -> Engine:
         """The engine; a callable is asked each time, because a site may build its own late."""

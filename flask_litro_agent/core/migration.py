@@ -20,7 +20,7 @@ from alembic.util import CommandError
 from sqlalchemy import Connection, func, select
 from sqlalchemy.exc import DBAPIError
 
-from flask_litro_agent.core.database import Database, open_engine
+from flask_litro_agent.core.database import Database
 from flask_litro_agent.core.tables import VERSION_TABLE
 from flask_litro_agent.errors import ConfigurationError, LedgerAway
 
@@ -70,7 +70,7 @@ def open_embedded(path: Path) -> Database:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with _locked(path.with_suffix(".lock")):
             os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
-            database = Database(open_engine(f"sqlite:///{path}"))
+            database = Database.opened(f"sqlite:///{path}")
             upgrade(database)
     except OSError as error:
         raise ConfigurationError(f"the ledger cannot stand at {path}: {error.strerror or error}") from error
