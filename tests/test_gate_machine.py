@@ -23,7 +23,8 @@ from flask_litro_agent.errors import AgentError, Forbidden, NothingDone, Proposa
 from tests.gate_bench import ANN, LIMITS, OLA, TTL_MS, GateBench, Order, Spy
 
 OTO = Actor("oto", "Oto", OLA.permissions)
-PEOPLE = {"ann": ANN, "ola": OLA, "oto": OTO}
+ANNA = replace(ANN, permissions=ANN.permissions | {"orders:read"})
+PEOPLE = {"ann": ANNA, "ola": OLA, "oto": OTO}
 LIMIT_MS = int(LIMITS.tool_seconds * 1000)
 DISMISSED_MS, MOST_OPEN = 600_000, 5
 ROWS = st.integers(0, 9)
@@ -52,6 +53,8 @@ class GateMachine(RuleBasedStateMachine):
         self.held = {name: set(person.permissions) for name, person in PEOPLE.items()}
         self.rows = {}
         self.serve()
+        for number in range(3):
+            self.ask(number)
 
     def tool(self):
         return self.spy.tool(params=SCHEMAS[self.schema])
@@ -121,7 +124,10 @@ class GateMachine(RuleBasedStateMachine):
 
     @rule(number=st.integers(0, 6))
     def propose(self, number):
-        actor = replace(ANN, permissions=frozenset(self.held["ann"]))
+        self.ask(number)
+
+    def ask(self, number):
+        actor = replace(ANNA, permissions=frozenset(self.held["ann"]))
         outcome = self.bench.call(arguments={"number": number}, actor=actor, gate=self.gate)
         same = {"number": number, "schema": self.schema}
         since = self.bench.database.ms - DISMISSED_MS
@@ -162,6 +168,19 @@ class GateMachine(RuleBasedStateMachine):
         fate=st.sampled_from(["ok", "ok", "nothing", "raises"]),
     )
     def approve(self, number, who, is_shown, fate):
+        self.click(number, who, is_shown, fate)
+
+    @rule(number=ROWS, proposer=st.sampled_from([ANNA.permissions, ANNA.permissions, {"orders:read"}, ()]))
+    def approve_when_all_else_is_well(self, number, proposer):
+        """Nothing is lowered, and of all people only the proposer may have lost something."""
+        self.held = {name: set(person.permissions) for name, person in PEOPLE.items()}
+        self.held["ann"] = set(proposer)
+        self.serve()
+        for scope in self.levels:
+            self.set_level(scope, Level.PROPOSE)
+        self.click(number, "ola", True, "ok")
+
+    def click(self, number, who, is_shown, fate):
         if not (row := self.some(number)):
             return
         self.fate = fate
@@ -222,7 +241,10 @@ class GateMachine(RuleBasedStateMachine):
             dying._claimants.release(claim.claim_id)
             row.update(state=State.CLAIMED, claimed_at=self.bench.database.ms)
 
-    @rule(who=st.sampled_from(sorted(PEOPLE)), permission=st.sampled_from(["litro:approve", "orders:edit"]))
+    @rule(
+        who=st.sampled_from(sorted(PEOPLE)),
+        permission=st.sampled_from(sorted({*OLA.permissions, *ANNA.permissions})),
+    )
     def revoke(self, who, permission):
         self.held[who].discard(permission)
         self.serve()
@@ -236,6 +258,9 @@ class GateMachine(RuleBasedStateMachine):
         scope=st.sampled_from(["site", "agent:desk"]), level=st.sampled_from([Level.READ, *list(Level)[2:]])
     )
     def set_ceiling(self, scope, level):
+        self.set_level(scope, level)
+
+    def set_level(self, scope, level):
         self.bench.ceiling.set(scope, level, by="test")
         self.levels[scope] = level
 
