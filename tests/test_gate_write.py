@@ -391,13 +391,6 @@ def test_the_same_call_while_one_is_open_finds_it(bench):
     assert (twin.proposal.id, twin.is_new) == (first.proposal.id, False)
 
 
-def test_a_call_whose_twin_waits_in_another_session_gets_no_card_that_nobody_would_settle(bench):
-    first = bench.call(call_id="c1", turn_id="t1", session_id="s1")
-    refused = bench.call(call_id="c1", turn_id="t1", session_id="s2")
-    assert (refused.code, "another conversation" in refused.message) == ("failed", True)
-    assert bench.ledger.find()[0] == [bench.ledger.get(first.proposal.id)]
-
-
 def test_the_same_call_recorded_twice_is_one_row(bench):
     first = bench.call(call_id="c1", turn_id="t1")
     bench.approve(first.proposal)

@@ -24,10 +24,6 @@ __all__ = ["as_of_now", "asks_four_eyes", "propose", "summary"]
 _PREVIEW_LIMIT: Final = 16 * 1024
 _AS_OF_LIMIT: Final = 4 * 1024
 _SUMMARY_LIMIT: Final = 300
-_ELSEWHERE: Final = (
-    "exactly this was proposed in another conversation of this person and waits for an operator's decision: nothing "
-    "was proposed here"
-)
 #: Characters that Python calls printable and that show nothing: joiners, fillers, blanks, variation selectors.
 _UNSEEN: Final = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180d\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U0001d159\U000e0100-\U000e01ef]"
@@ -49,8 +45,6 @@ def propose(
     match ledger.record(draft):
         case Recorded(proposal, is_new):
             return NeedsApproval(proposal, is_new)
-        case Twin(proposal) if site.session_id not in (None, proposal.session):
-            return Refused("failed", _ELSEWHERE)  # its end is told where it was proposed
         case Twin(proposal):
             return NeedsApproval(proposal, is_new=False)
         case Dismissed(proposal):
