@@ -426,6 +426,34 @@ STANDING = [
     ("proposal.c.claimed_at + proposal.c.limit_ms + GRACE_MS < now,", "", A,
      "test_a_tool_over_its_time_is_left_behind_and_its_late_truth_is_written"),
 ]  # fmt: skip
+CEILING = [
+    ("return min(self.site, *(", "return max(self.site, *(", "test_ceiling",
+     "test_nothing_narrower_lifts_the_site[sqlite-agent:desk]"),
+    ("self._declared.get(scope, Level.EXECUTE))", "Level.EXECUTE)", "test_ceiling",
+     "test_what_an_agent_declares_for_itself_cannot_be_lifted[sqlite-agent:desk]"),
+    (".values(value=value + 1)", ".values(value=value)", "test_ceiling",
+     "test_every_change_moves_the_epoch_also_to_the_same_level[sqlite]"),
+    ("if scope not in self._scopes:", "if False:", "test_ceiling",
+     "test_an_unknown_scope_is_answered_with_those_there_are[Site]"),
+]  # fmt: skip
+PROTECTED = [
+    ("(*ALWAYS, *patterns)", "patterns", "test_protected", "test_the_published_ones_are_always_protected"),
+    ("(*ALWAYS, *patterns)", "ALWAYS", "test_protected",
+     "test_a_sites_patterns_cover_what_begins_like_them[payments:*-True]"),
+    ("permission.casefold(), pattern.casefold()", "permission, pattern", "test_protected",
+     "test_case_counts_for_nothing"),
+]  # fmt: skip
+AUDIT = [
+    ("if seq != last + 1:", "if False:", "test_audit", "test_a_deleted_row_is_missed[sqlite-1]"),
+    ('if row["previous"] != previous:', "if False:", "test_audit",
+     "test_a_changed_row_with_a_hash_of_its_own_breaks_the_next[sqlite]"),
+    ("if not _has_its_hash(row):", "if False:", "test_audit", "test_two_swapped_rows_are_seen[sqlite]"),
+    ("if last < before:", "if False:", "test_audit", "test_a_cut_end_is_seen_by_the_count[sqlite]"),
+    ("if last > after:", "if False:", "test_audit",
+     "test_a_row_behind_the_end_that_nobody_counted_is_seen[sqlite]"),
+    ("if not kept and head is not None:", "if False:", "test_audit",
+     "test_a_chain_written_anew_is_seen_by_a_kept_head_alone[sqlite]"),
+]  # fmt: skip
 
 MODULES = {
     "approval": APPROVAL,
@@ -438,6 +466,9 @@ MODULES = {
     "second_thoughts": SECOND,
     "claims": CLAIMS,
     "standing": STANDING,
+    "ceiling": CEILING,
+    "protected": PROTECTED,
+    "audit": AUDIT,
 }
 
 
