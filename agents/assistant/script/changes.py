@@ -1,0 +1,95 @@
+"""What the assistant's script understands as the wish for a change; the earlier one counts when two would fit."""
+
+from __future__ import annotations
+
+from ..._shared.script.brain import Skill
+from ..._shared.script.deliveries import ADDRESS_ASKS, HOLD_ASKS, change_address, hold_order
+from .values import change_price, correct_stock, refund_order
+from .writing import add_customer_note, draft_email, save_collection
+
+__all__ = ["CHANGES"]
+
+CHANGES = (
+    Skill(
+        tool="refund_order",
+        needs=("order_details",),
+        asks=(
+            r"^(?:please |can you |could you |would you )?(?:refund|reimburse)",
+            r"(?:refund|reimburse|pay back|give back|money back)\b.*\d",
+            r"(?:order|#) ?#?\d{4,6}.*\b(?:refund(?:ed)?|reimbursed?|money back|paid back)",
+            r"(?:give|grant|issue|propose|make) .*\brefund",
+        ),
+        play=refund_order,
+        example="Refund 20 euros for order 1104 because the zip broke",
+        opening="I'll open the order.",
+        changes=True,
+    ),
+    Skill(
+        tool="change_price",
+        needs=("product_details",),
+        asks=(
+            r"(?:change|set|lower|raise|reduce|increase|drop|cut|put|make|update|propose) .*\bprice\b.*",
+            r"(?:lower|raise|reduce|discount|mark down|mark) .*\b(?:to|by|at) (?:€ ?)?\d.*",
+            r"price of .*\b(?:should be|to) .*\d|(?:make|let) .*\bcost .*\d",
+        ),
+        play=change_price,
+        example="Set the price of the Trek 65 to 199 euros",
+        opening="I'll look at the price tag.",
+        changes=True,
+    ),
+    Skill(
+        tool="correct_stock",
+        needs=("product_details",),
+        asks=(
+            r"(?:correct|set|adjust|fix|update|change) .*\b(?:stock|inventory|count|quantity)",
+            r"(?:stock|inventory|count) .*\b(?:should be|is wrong)|(?:i|we) (?:have )?counted .*",
+        ),
+        play=correct_stock,
+        example="Correct the stock of the Trek 65 in Leipzig to 7",
+        opening="I'll look at the shelf.",
+        changes=True,
+    ),
+    Skill(
+        tool="save_collection",
+        needs=("find_products",),
+        asks=(r"(?:make|create|build|start|publish|save|put together|propose|new) .*\bcollection",),
+        play=save_collection,
+        example="Make a collection called Wet days with waterproof jackets",
+        opening="I'll gather what fits.",
+        changes=True,
+    ),
+    Skill(
+        tool="change_address",
+        asks=ADDRESS_ASKS,
+        play=change_address,
+        example="Change the address of order 1120 to Am Markt 1, 07743 Jena, Germany",
+        opening="I'll ask for that.",
+        changes=True,
+    ),
+    Skill(
+        tool="hold_order",
+        asks=HOLD_ASKS,
+        play=hold_order,
+        example="Hold order 1120",
+        opening="I'll ask for that.",
+        changes=True,
+    ),
+    Skill(
+        tool="draft_email",
+        needs=("find_customers",),
+        asks=(r"(?:draft|write|prepare|compose) .*\b(?:e-?mail|mail|letter|message)",),
+        play=draft_email,
+        example="Draft an e-mail to Anna Berg: your parcel is late",
+        opening="I'll look up the customer.",
+        changes=True,
+    ),
+    Skill(
+        tool="add_customer_note",
+        needs=("find_customers",),
+        asks=(r"(?:add|write|make|leave|put|propose) .*\bnote", r"note (?:on|about|for|to)"),
+        play=add_customer_note,
+        example="Add a note about Anna Berg: prefers e-mail",
+        opening="I'll look up the customer.",
+        changes=True,
+    ),
+)
