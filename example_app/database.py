@@ -6,6 +6,7 @@ A tool of an agent runs in an app context of its own, a view in its request's: b
 from __future__ import annotations
 
 import sqlite3
+import zlib
 from datetime import date
 from pathlib import Path
 
@@ -15,7 +16,6 @@ from example_app import data_folder, seed
 
 __all__ = ["connection", "create", "init_app", "open_database"]
 
-VERSION = 2
 _SCHEMA = Path(__file__).with_name("schema.sql")
 
 
@@ -42,7 +42,7 @@ def create(path: Path, today: date | None = None) -> None:
         database.executescript(_SCHEMA.read_text("utf-8"))
         with database:
             seed.fill(database, today or date.today())
-        database.execute(f"PRAGMA user_version = {VERSION}")
+        database.execute(f"PRAGMA user_version = {_version()}")
     finally:
         database.close()
 
@@ -61,10 +61,15 @@ def _check_version(path: Path) -> None:
         found = database.execute("PRAGMA user_version").fetchone()[0]
     finally:
         database.close()
-    if found != VERSION:
+    if found != _version():
         raise RuntimeError(
-            f"{path} is a shop of version {found}, this is {VERSION}: move it away, and a new one is made"
+            f"{path} was made by another version of the shop: move it away, and a new one is made"
         )
+
+
+def _version() -> int:
+    """Return a number that is another one as soon as a table is: nobody has to remember to count it up."""
+    return zlib.crc32(_SCHEMA.read_bytes()) >> 1
 
 
 def _close(error: BaseException | None) -> None:

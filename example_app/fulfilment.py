@@ -31,9 +31,7 @@ def address_of(database: sqlite3.Connection, number: int) -> str:
     ).fetchone()
     if row is None:
         row = database.execute(
-            "SELECT name || ', ' || city || ', ' || country AS address FROM orders"
-            " JOIN customer ON customer.id = customer_id WHERE number = ?",
-            (number,),
+            "SELECT ships_to AS address FROM orders WHERE number = ?", (number,)
         ).fetchone()
     if row is None:
         raise KeyError(number)

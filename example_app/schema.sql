@@ -35,6 +35,18 @@ CREATE TABLE stock (
     PRIMARY KEY (sku, city)
 );
 
+CREATE TABLE supplier (
+    name TEXT PRIMARY KEY,
+    lead_days INTEGER NOT NULL CHECK (lead_days > 0)
+);
+-- Who makes a product, what it costs us without VAT, and how many lie in a box.
+CREATE TABLE supply (
+    sku TEXT PRIMARY KEY REFERENCES product,
+    supplier TEXT NOT NULL REFERENCES supplier,
+    cost_cents INTEGER NOT NULL CHECK (cost_cents > 0),
+    box INTEGER NOT NULL CHECK (box > 0)
+);
+
 CREATE TABLE customer (
     id INTEGER PRIMARY KEY,
     name TEXT NOT NULL,
@@ -57,7 +69,9 @@ CREATE TABLE orders (
     customer_id INTEGER NOT NULL REFERENCES customer,
     placed_on TEXT NOT NULL,
     status TEXT NOT NULL CHECK (status IN ('paid', 'packed', 'shipped', 'delivered', 'cancelled')),
-    shipping_cents INTEGER NOT NULL CHECK (shipping_cents >= 0)
+    shipping_cents INTEGER NOT NULL CHECK (shipping_cents >= 0),
+    placed_at TEXT NOT NULL, -- the shop's own clock, as 19:42
+    ships_to TEXT NOT NULL
 );
 CREATE INDEX orders_customer ON orders (customer_id);
 CREATE INDEX orders_placed ON orders (placed_on);
@@ -69,6 +83,16 @@ CREATE TABLE order_line (
     unit_cents INTEGER NOT NULL CHECK (unit_cents > 0),
     PRIMARY KEY (number, position)
 );
+-- Every attempt to pay is a row: failed ones stay, and an invoice is open until its money has come.
+CREATE TABLE payment (
+    id INTEGER PRIMARY KEY,
+    number INTEGER NOT NULL REFERENCES orders,
+    method TEXT NOT NULL CHECK (method IN ('card', 'wallet', 'invoice', 'transfer')),
+    state TEXT NOT NULL CHECK (state IN ('open', 'failed', 'captured', 'disputed', 'returned')),
+    amount_cents INTEGER NOT NULL CHECK (amount_cents > 0),
+    happened_on TEXT NOT NULL
+);
+CREATE INDEX payment_number ON payment (number);
 CREATE TABLE shipment (
     number INTEGER PRIMARY KEY REFERENCES orders,
     carrier TEXT NOT NULL,
@@ -97,6 +121,17 @@ CREATE TABLE review (
     text TEXT NOT NULL,
     written_on TEXT NOT NULL
 );
+-- What customers write to us; an answer has its day and its author.
+CREATE TABLE message (
+    id INTEGER PRIMARY KEY,
+    customer_id INTEGER NOT NULL REFERENCES customer,
+    number INTEGER REFERENCES orders,
+    subject TEXT NOT NULL,
+    text TEXT NOT NULL,
+    received_on TEXT NOT NULL,
+    answered_on TEXT,
+    answered_by TEXT
+);
 CREATE TABLE shipping_rate (
     country TEXT PRIMARY KEY,
     standard_cents INTEGER NOT NULL,
@@ -104,6 +139,11 @@ CREATE TABLE shipping_rate (
     free_from_cents INTEGER NOT NULL,
     standard_days TEXT NOT NULL,
     express_days TEXT NOT NULL
+);
+-- The VAT that is in a price, in hundredths of a percent; none where we export to.
+CREATE TABLE vat_rate (
+    country TEXT PRIMARY KEY,
+    rate INTEGER NOT NULL CHECK (rate BETWEEN 0 AND 5000)
 );
 CREATE TABLE policy (
     topic TEXT PRIMARY KEY,
@@ -128,6 +168,7 @@ CREATE TABLE stock_movement (
     city TEXT NOT NULL REFERENCES place,
     before INTEGER NOT NULL,
     after INTEGER NOT NULL CHECK (after >= 0),
+    kind TEXT NOT NULL DEFAULT 'count' CHECK (kind IN ('count', 'delivery', 'damage', 'transfer', 'return')),
     reason TEXT NOT NULL,
     key TEXT NOT NULL UNIQUE,
     asked_by TEXT NOT NULL,

@@ -35,7 +35,7 @@ def order_number(*, required: bool = True) -> fields.Integer:
     return fields.Integer(
         strict=True,
         required=required,
-        validate=validate.Range(1000, 999_999),
+        validate=validate.Range(1, 999_999),
         metadata={"description": "The number of an order, e.g. 1111"},
     )
 
