@@ -10,6 +10,7 @@
     │   └── SessionDeleted         the session has a tombstone
     └── AgentError                 has a sentence, a name and an HTTP status that a client may see
         ├── BadRequest             400
+        ├── SignInNeeded           401
         ├── Forbidden              403
         ├── NotFound               404
         ├── SessionBusy            409, names the turn that is running
@@ -45,6 +46,7 @@ __all__ = [
     "ProposalClosed",
     "SessionBusy",
     "SessionDeleted",
+    "SignInNeeded",
     "StoreError",
     "UnsupportedMediaType",
 ]
@@ -113,6 +115,12 @@ class BadRequest(AgentError):
     """The request says something that cannot be."""
 
     status = 400
+
+
+class SignInNeeded(AgentError):
+    """Nobody is signed in, or not freshly enough."""
+
+    status = 401
 
 
 class Forbidden(AgentError):

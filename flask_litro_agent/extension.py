@@ -25,6 +25,7 @@ from flask_litro_agent.installation import EXTENSION, installed_in
 from flask_litro_agent.report import Report
 from flask_litro_agent.turns.handover import hand_over
 from flask_litro_agent.turns.runner import Runner
+from flask_litro_agent.web.admin.blueprint import register_admin
 from flask_litro_agent.web.blueprint import register_routes
 
 __all__ = ["LitroAgent"]
@@ -58,7 +59,9 @@ class LitroAgent:
     ``LITRO_CONTEXT_TOKENS``, ``LITRO_MAX_ROUNDS``, ``LITRO_MAX_CALLS``, ``LITRO_MAX_SAME_CALL``,
     ``LITRO_TURN_SECONDS``, ``LITRO_TOOL_SECONDS``, ``LITRO_IDLE_SECONDS``, ``LITRO_MAX_OUTPUT``,
     ``LITRO_DATABASE_URI``, ``LITRO_CEILING``, ``LITRO_PROTECTED_PERMISSIONS``, ``LITRO_FOUR_EYES``,
-    ``LITRO_MAX_OPEN``, ``LITRO_MAX_TTL``, ``LITRO_SESSION_DAYS``; and those of plugins, ``LITRO_<NAME>_*``.
+    ``LITRO_MAX_OPEN``, ``LITRO_MAX_TTL``, ``LITRO_SESSION_DAYS``, ``LITRO_ADMIN_PREFIX``, ``LITRO_SIGN_IN``,
+    ``LITRO_EXTERNAL_URL``, ``LITRO_APPROVAL_FRESHNESS``, ``LITRO_WEBHOOK_URL``, ``LITRO_WEBHOOK_SECRET``;
+    and those of plugins, ``LITRO_<NAME>_*``.
     """
 
     def __init__(
@@ -138,6 +141,7 @@ class LitroAgent:
         app.extensions[EXTENSION] = installed
         self._initialised = True
         register_routes(app, installed)
+        register_admin(app, installed)
         app.cli.add_command(litro_commands())
         _drain_at_exit(installed.runner)
         logger.log(_level(installed.report), "%s", installed.report)

@@ -6,6 +6,7 @@ Declared once here and read once, at ``init_app``, into one frozen value. The se
 
 from __future__ import annotations
 
+import base64
 import dataclasses
 import difflib
 import re
@@ -86,6 +87,27 @@ def _prefix(value: object) -> str | None:
     return "must be a path such as '/__litro', without a slash at its end"
 
 
+def _place(value: object) -> str | None:
+    if isinstance(value, str) and re.fullmatch(r"/(?![/\\\\])[!-~]*", value):
+        return None
+    return "must be a path of this site such as '/sign-in'"
+
+
+def _url(value: object) -> str | None:
+    if isinstance(value, str) and re.fullmatch(r"https?://[A-Za-z0-9.:\[\]_-]+(/[!-~]*)?", value):
+        return None
+    return "must be an address such as 'https://shop.example'"
+
+
+def _webhook_secret(value: object) -> str | None:
+    encoded = value.removeprefix("whsec_") if isinstance(value, str) else ""
+    try:
+        key = base64.b64decode(encoded, validate=True)
+    except ValueError:
+        key = b""
+    return None if 24 <= len(key) <= 64 else "must be `whsec_` and 24 to 64 bytes in base64"
+
+
 def _hosts(value: object) -> str | None:
     if isinstance(value, (list, tuple)) and all(
         isinstance(host, str) and _HOST.fullmatch(host) for host in value
@@ -104,6 +126,19 @@ class Settings:
     """The app's settings; the field ``stream_seconds`` is the key ``LITRO_STREAM_SECONDS``."""
 
     url_prefix: str = _setting("/__litro", _prefix, "path under which the routes stand")
+    admin_prefix: str | None = _setting(
+        "/litro", _optional(_prefix), "path of the operator's pages; None closes them"
+    )
+    sign_in: str | None = _setting(
+        None,
+        _optional(_place),
+        "where an operator signs in, or proves once more who he is: a path of the site, which gets `?next=`",
+    )
+    external_url: str | None = _setting(
+        None,
+        _optional(_url),
+        "the site's address (`https://shop.example`) in links that are sent to people",
+    )
     agents: str | None = _setting(
         None, _optional(_text), "folder with the agents; default: `agents` inside or beside the app's package"
     )
@@ -191,6 +226,21 @@ class Settings:
     )
     max_open: int = _setting(5, _whole(1, 100), "most open proposals of one session")
     max_ttl: int = _setting(86_400, _whole(1, 31_536_000), "longest life of an open proposal, in seconds")
+    approval_freshness: int | None = _setting(
+        None,
+        _optional(_whole(1, 31_536_000)),
+        "how old a sign-in may be, in seconds, to approve on a protected permission or to raise the ceiling; "
+        "default: any age",
+    )
+    webhook_url: str | None = _setting(
+        None, _optional(_url), "where a message is sent when a proposal waits; default: nowhere"
+    )
+    webhook_secret: str | None = _setting(
+        None,
+        _optional(_webhook_secret),
+        "key that signs those messages: `whsec_` and 24 to 64 bytes in base64",
+        is_secret=True,
+    )
     session_days: int | None = _setting(
         None,
         _optional(_whole(1, 36_500)),

@@ -186,7 +186,7 @@ class Approval:
             raise Forbidden("a policy does not allow you to approve this")
 
     def _allowed(self, agent: str, actor: Actor, tool: Tool, arguments: dict[str, Any] | None) -> bool:
-        decision = self._wiring.verdicts.decide(actor, tool, arguments)
+        decision = self._wiring.verdicts.decide(actor, tool.facts, arguments)
         if decision == "broken":
             self._wiring.note(agent, tool.name, "policy_error", actor=actor, origin="approval")
         return decision == "allow"

@@ -19,7 +19,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from flask_litro_agent import schemas
-from flask_litro_agent.contracts import Actor, Policy, Stop
+from flask_litro_agent.contracts import Actor, Policy, Stop, ToolFacts
 from flask_litro_agent.core import execution, output, refusals
 from flask_litro_agent.core.approval import HANDLED, Approval
 from flask_litro_agent.core.audit import Audit
@@ -147,7 +147,16 @@ class Gate:
         """Whether this actor may call the tool at all, before its arguments are known."""
         with self._wiring.deciding():
             tool = self._visible(agent).get(name)
-            return tool is not None and self._wiring.verdicts.decide(actor, tool, None) == "allow"
+            return tool is not None and self._wiring.verdicts.decide(actor, tool.facts, None) == "allow"
+
+    def admits(self, actor: Actor, permission: str) -> bool:
+        """Whether this person holds a permission that is no tool's: by the site's loader of now and every policy."""
+        facts = ToolFacts(name=permission, description="", permission=permission, mode="read")
+        with self._wiring.deciding():
+            found = [actor]
+            if self._wiring.actor_loader is not _nobody:
+                found.append(self._wiring.actor_loader(actor.id))  # type: ignore[arg-type]  # None is denied
+            return all(self._wiring.verdicts.decide(each, facts, None) == "allow" for each in found)
 
     def tools(self, agent: str) -> Mapping[str, Tool]:
         """Return the tools that the agent's model is shown now: those at or below the ceiling."""
@@ -272,7 +281,7 @@ class Gate:
         return {name: tool for name, tool in there.items() if name not in barred}
 
     def _allowed(self, call: _Call, tool: Tool, arguments: dict[str, Any] | None) -> bool:
-        decision = self._wiring.verdicts.decide(call.actor, tool, arguments)
+        decision = self._wiring.verdicts.decide(call.actor, tool.facts, arguments)
         if decision != "allow":
             self._note(call, "policy_error" if decision == "broken" else "forbidden")
         return decision == "allow"

@@ -12,7 +12,7 @@ from __future__ import annotations
 import enum
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -56,6 +56,8 @@ class ProposalDraft:
     limit_ms: int
     made_from: str | None = None
     relation: str | None = None
+    labels: Mapping[str, str] | None = None
+    filled: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,6 +100,8 @@ class Proposal:
     told: str | None
     made_from: str | None
     relation: str | None
+    labels: Mapping[str, str] | None
+    filled: Sequence[str]
     read_at: int
 
     @property

@@ -161,6 +161,8 @@ def _insert(connection: Connection, now: int, draft: ProposalDraft, keys: _Keys,
     values = asdict(draft) | {
         "id": proposal_id,
         "preview": None if draft.preview is None else strict_json.encode(draft.preview),
+        "labels": strict_json.encode(draft.labels) if draft.labels else None,
+        "filled": strict_json.encode(draft.filled) if draft.filled else None,
         "session_key": keys.session,
         "call_key": keys.call,
         "args_digest": keys.arguments,

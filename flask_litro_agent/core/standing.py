@@ -40,7 +40,7 @@ DEAD_MS = 15_000
 #: What a claimed tool gets beyond its own limit before its outcome counts as unknown.
 GRACE_MS = 5_000
 
-_DECODED = {"preview", "result"}
+_DECODED = {"preview", "result", "labels", "filled"}
 _COPIED = tuple(field.name for field in fields(Proposal) if field.name not in _DECODED | {"state", "read_at"})
 
 
@@ -122,6 +122,7 @@ def _rows(now: int) -> Select[Any]:
 def _proposal_of(row: RowMapping, now: int) -> Proposal:
     values = {name: row[name] for name in _COPIED}
     decoded = {name: _value(row[name]) for name in _DECODED}
+    decoded["filled"] = tuple(decoded["filled"] or ())
     return Proposal(**values, **decoded, state=State(row["standing"]), read_at=now)
 
 

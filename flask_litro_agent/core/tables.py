@@ -20,6 +20,7 @@ from sqlalchemy import (
     String,
     Table,
     Text,
+    UniqueConstraint,
     event,
     insert,
 )
@@ -31,11 +32,14 @@ __all__ = [
     "audit",
     "ceiling",
     "claimant",
+    "delivery",
     "epoch",
     "include_object",
+    "listener",
     "metadata",
     "proposal",
     "refusal",
+    "usage",
 ]
 
 PREFIX = "litro_"
@@ -101,10 +105,13 @@ proposal = Table(
     Column("told", _name(16)),  # the last state that the session's log was told
     Column("made_from", _name(32)),  # the proposal that this one repeats or reverses
     Column("relation", _name(16)),  # again or reverse
+    Column("labels", _BYTES),  # what the tool calls the things that its arguments name, by field
+    Column("filled", _BYTES),  # the fields that the model left out and the schema filled in
 )
 Index(f"{PREFIX}proposal_session", proposal.c.session_key)
 Index(f"{PREFIX}proposal_state", proposal.c.state, proposal.c.created_at)
 Index(f"{PREFIX}proposal_args", proposal.c.args_digest, proposal.c.settled_at)
+Index(f"{PREFIX}proposal_created", proposal.c.created_at, proposal.c.id)
 
 claimant = Table(
     f"{PREFIX}claimant",
@@ -152,6 +159,8 @@ audit = Table(
     Column("hash", _name(64), nullable=False, unique=True),
 )
 
+Index(f"{PREFIX}audit_kind", audit.c.kind, audit.c.seq)
+
 refusal = Table(
     f"{PREFIX}refusal",
     metadata,
@@ -163,6 +172,46 @@ refusal = Table(
     Column("tool", _name(80), nullable=False),
     Column("origin", _name(16), nullable=False),
     Column("code", _name(32), nullable=False),
+)
+
+#: Other sessions that were shown an open proposal: each is told how it ended.
+listener = Table(
+    f"{PREFIX}listener",
+    metadata,
+    Column("proposal", _name(32), primary_key=True),
+    Column("session_key", _name(64), primary_key=True),
+    Column("told", _name(16)),
+)
+Index(f"{PREFIX}listener_session", listener.c.session_key)
+
+#: Messages that a webhook's receiver has not taken yet.
+delivery = Table(
+    f"{PREFIX}delivery",
+    metadata,
+    Column("id", _name(32), primary_key=True),
+    Column("event", _name(32), nullable=False),
+    Column("proposal", _name(32), nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+    Column("due_at", BigInteger, nullable=False),
+    Column("attempts", Integer, nullable=False),
+    Column("failed_at", BigInteger),
+    UniqueConstraint("proposal", "event"),
+)
+Index(f"{PREFIX}delivery_due", delivery.c.due_at)
+
+#: What turns used, summed up by day (UTC, days since the epoch).
+usage = Table(
+    f"{PREFIX}usage",
+    metadata,
+    Column("day", Integer, primary_key=True, autoincrement=False),
+    Column("agent", _name(64), primary_key=True),
+    Column("actor", _name(255), primary_key=True),
+    Column("model", _name(128), primary_key=True),
+    Column("turns", BigInteger, nullable=False),
+    Column("failed", BigInteger, nullable=False),
+    Column("input_tokens", BigInteger, nullable=False),
+    Column("output_tokens", BigInteger, nullable=False),
+    Column("cached_tokens", BigInteger, nullable=False),
 )
 
 

@@ -8,8 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from flask_litro_agent.contracts import Actor, Policy, Verdict
-from flask_litro_agent.tools import Tool
+from flask_litro_agent.contracts import Actor, Policy, ToolFacts, Verdict
 
 __all__ = ["Decision", "Verdicts", "copied"]
 
@@ -25,7 +24,7 @@ class Verdicts:
 
     policies: Sequence[Policy]
 
-    def decide(self, actor: object, tool: Tool, arguments: dict[str, Any] | None) -> Decision:
+    def decide(self, actor: object, tool: ToolFacts, arguments: dict[str, Any] | None) -> Decision:
         """Say whether this actor may call the tool; ``arguments`` is None before they are known."""
         if not issubclass(type(actor), Actor):  # isinstance believes what an object says of its class
             return "deny"
@@ -40,9 +39,9 @@ def copied(actor: Actor) -> Actor:
     return replace(actor, data=dict(actor.data))
 
 
-def _ask(policy: Policy, actor: Any, tool: Tool, arguments: dict[str, Any] | None) -> str:
+def _ask(policy: Policy, actor: Any, tool: ToolFacts, arguments: dict[str, Any] | None) -> str:
     try:
-        verdict = policy.decide(copied(actor), tool.facts, copy.deepcopy(arguments))
+        verdict = policy.decide(copied(actor), tool, copy.deepcopy(arguments))
     except KeyboardInterrupt:
         raise
     except BaseException:

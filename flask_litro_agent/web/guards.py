@@ -28,6 +28,7 @@ from flask_litro_agent.web.origins import Host, parse_host, parse_origin
 __all__ = [
     "check_fetch",
     "check_header",
+    "check_page",
     "check_referer",
     "check_session_id",
     "enter_agent",
@@ -49,9 +50,28 @@ _NO_AGENT = "there is no such agent"
 
 def check_fetch(request: Request, settings: Settings) -> None:
     """Refuse what another site's page sends: by Sec-Fetch-Site, by Origin, and by the list of hosts."""
+    _check_site(request)
+    _check_host_and_origin(request, settings)
+
+
+def check_page(request: Request, settings: Settings) -> None:
+    """Refuse what is no page load by a person: a link in a letter or on another site may lead to a page, nothing else.
+
+    Such a load has ``Sec-Fetch-Mode: navigate`` and ``Sec-Fetch-Dest: document`` (W3C Fetch Metadata).
+    """
+    told = [request.headers.get(f"Sec-Fetch-{name}") for name in ("Mode", "Dest")]
+    if told != ["navigate", "document"]:
+        _check_site(request)
+    _check_host_and_origin(request, settings)
+
+
+def _check_site(request: Request) -> None:
     site = request.headers.get("Sec-Fetch-Site")
     if site is not None and site not in ("same-origin", "none"):
         raise _refused(logging.INFO, "Sec-Fetch-Site is %.80r", site)
+
+
+def _check_host_and_origin(request: Request, settings: Settings) -> None:
     host = _host(request, settings.trusted_proxies)
     if host is None or not _is_ours(host, settings.hosts):
         raise _refused(

@@ -1,0 +1,1 @@
+// the operator's pages: everything works without this

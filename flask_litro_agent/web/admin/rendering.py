@@ -1,0 +1,80 @@
+"""From values to a page: templates that a site may override, and the headers that every page has."""
+
+from __future__ import annotations
+
+import logging
+import secrets
+from typing import Any, Final
+
+from flask import Response, make_response, render_template, url_for
+from markupsafe import escape
+
+from flask_litro_agent.contracts import Actor
+from flask_litro_agent.installation import Installation
+from flask_litro_agent.web import forms
+from flask_litro_agent.web.admin.entry import ADMIN, APPROVE, may
+from flask_litro_agent.web.admin.words import say
+
+__all__ = ["HEADERS", "Rendering"]
+
+logger = logging.getLogger(__name__)
+
+HEADERS: Final = {
+    "Content-Security-Policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; font-src 'self'; "
+        "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+    ),
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "X-Content-Type-Options": "nosniff",
+    "Cache-Control": "no-store",
+}
+
+#: What the navigation offers, in this order: endpoint, label, permission.
+_PLACES: Final = (
+    ("inbox", "Inbox", APPROVE),
+    ("ledger", "Ledger", ADMIN),
+    ("sessions", "Sessions", ADMIN),
+    ("tools", "Tools", ADMIN),
+    ("ceiling", "Ceiling", ADMIN),
+    ("usage", "Usage", ADMIN),
+)
+
+
+class Rendering:
+    """Draws the pages of one app."""
+
+    def __init__(self, installed: Installation) -> None:
+        self._installed = installed
+
+    def page(self, template: str, actor: Actor | None, *, status: int = 200, **values: Any) -> Response:
+        """Return ``litro_agent/admin/<template>``; a template that raises is a plain page and a logged line."""
+        try:
+            html = render_template(f"litro_agent/admin/{template}", **self._everywhere(actor), **values)
+        except Exception as error:  # the template may be a site's own
+            return self._broken(template, error)
+        return make_response(html, status)
+
+    def _everywhere(self, actor: Actor | None) -> dict[str, Any]:
+        return {
+            "_": say,
+            "actor": actor,
+            "places": [] if actor is None else list(self._places(actor)),
+            "csrf_token": forms.fresh_token,
+            "prefix": self._installed.settings.admin_prefix,
+        }
+
+    def _places(self, actor: Actor) -> Any:
+        for endpoint, label, permission in _PLACES:
+            if may(self._installed, actor, permission):
+                yield {"endpoint": f"litro_admin.{endpoint}", "label": say(label)}
+
+    def _broken(self, template: str, error: Exception) -> Response:
+        error_id = secrets.token_hex(4)
+        logger.error("litro admin: the template %s raised, %s", template, error_id, exc_info=error)
+        said = escape(say("This page could not be drawn; nothing was decided. The site's log has it as"))
+        way = escape(url_for("litro_admin.inbox"))
+        html = f'<!doctype html><title>Litro</title><p>{said} {error_id}.</p><p><a href="{way}">Litro</a></p>'
+        return make_response(html, 500)
