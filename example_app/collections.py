@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from example_app import journal
 from example_app.journal import By
 
-__all__ = ["Collection", "by_name", "published", "save"]
+__all__ = ["Collection", "by_name", "every", "published", "save"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,13 +28,18 @@ def by_name(database: sqlite3.Connection, name: str) -> Collection | None:
     return _collection(row) if row else None
 
 
-def published(database: sqlite3.Connection) -> list[Collection]:
-    """Return what visitors see, by name."""
+def every(database: sqlite3.Connection) -> list[Collection]:
+    """Return all collections as they stand, by name."""
     rows = database.execute(
         "SELECT * FROM collection_version WHERE id IN (SELECT max(id) FROM collection_version GROUP BY name)"
-        " AND published ORDER BY name"
+        " ORDER BY name"
     )
     return [_collection(row) for row in rows]
+
+
+def published(database: sqlite3.Connection) -> list[Collection]:
+    """Return what visitors see, by name."""
+    return [collection for collection in every(database) if collection.published]
 
 
 def save(database: sqlite3.Connection, name: str, skus: Sequence[str], published: bool, by: By) -> Collection:

@@ -25,7 +25,15 @@ PERMISSIONS = {
     "customer": _CUSTOMER,
     "support": _SUPPORT,
     "operator": _SUPPORT
-    | {"stock:read", "stock:edit", "prices:edit", "collections:edit", "reports:read", "orders:edit-own"}
+    | {
+        "stock:read",
+        "stock:edit",
+        "prices:edit",
+        "collections:edit",
+        "texts:edit",
+        "reports:read",
+        "orders:edit-own",
+    }
     | {"litro:approve", "litro:admin"},
 }
 

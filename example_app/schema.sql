@@ -185,6 +185,25 @@ CREATE TABLE price_change (
     approved_by TEXT NOT NULL,
     made_at TEXT NOT NULL
 );
+-- A list of prices that changed together; each product's own row is a price_change.
+CREATE TABLE price_list (
+    id INTEGER PRIMARY KEY,
+    products INTEGER NOT NULL CHECK (products > 0),
+    key TEXT NOT NULL UNIQUE,
+    asked_by TEXT NOT NULL,
+    approved_by TEXT NOT NULL,
+    made_at TEXT NOT NULL
+);
+CREATE TABLE text_change (
+    id INTEGER PRIMARY KEY,
+    sku TEXT NOT NULL REFERENCES product,
+    before TEXT NOT NULL,
+    after TEXT NOT NULL,
+    key TEXT NOT NULL UNIQUE,
+    asked_by TEXT NOT NULL,
+    approved_by TEXT NOT NULL,
+    made_at TEXT NOT NULL
+);
 CREATE TABLE collection_version (
     id INTEGER PRIMARY KEY,
     name TEXT NOT NULL,

@@ -7,8 +7,9 @@ import json
 import pytest
 from flask import Flask
 
-from example_app import catalogue, create_app, database, orders
+from example_app import catalogue, collections, create_app, database, orders
 from example_app.identity import PERMISSIONS
+from example_app.journal import By
 from flask_litro_agent import Actor
 from flask_litro_agent.contracts import ChatRequest, Message, Stop, Text, TextDelta
 from flask_litro_agent.testing import AgentClient
@@ -75,6 +76,38 @@ ASSISTANT = [
     ("Reduce the Trek 65 to €189.50", "change_price", {"sku": TREK, "price_cents": 18_950}),
     ("raise the price of the Trek 65 by 5 euros", "change_price", {"sku": TREK, "price_cents": 22_400}),
     ("make the Trek 65 cost 210 euros", "change_price", {"sku": TREK, "price_cents": 21_000}),
+    (
+        "Lower the prices of all headlamps by 10 %",
+        "change_prices",
+        {
+            "prices": [
+                {"sku": "LGT-L200-BLK", "price_cents": 2691},
+                {"sku": "LGT-L400-ORG", "price_cents": 4491},
+            ]
+        },
+    ),
+    (
+        "Set the prices of the Trek 65 to 199 euros and the Trek 50 to 169.50 euros",
+        "change_prices",
+        {
+            "prices": [
+                {"sku": TREK, "price_cents": 19_900},
+                {"sku": "PCK-TRK50-BLK", "price_cents": 16_950},
+            ]
+        },
+    ),
+    (
+        "mark down all blue jackets by 20 %",
+        "change_prices",
+        {"prices": [{"sku": "JKT-SQL-BLU", "price_cents": 14_320}]},
+    ),
+    ("raise all prices by 1 euro", "change_prices", {}),
+    (
+        "Change the text of the Trek 65: A pack for weeks on the trail",
+        "change_product_text",
+        {"sku": TREK, "text": "A pack for weeks on the trail."},
+    ),
+    ("please rewrite the description of the Trek 65: the best price of all", "change_product_text", {}),
     (
         "Correct the stock of the Trek 65 in Leipzig to 7",
         "correct_stock",
@@ -194,6 +227,10 @@ def test_it_may_be_the_order_or_the_product_that_was_shown(assistant):
     [
         ("please refund 20 euros", "which order"),
         ("set the price of the Trek 65", "What shall it cost"),
+        ("set the prices of the tents", "What shall they cost"),
+        ("cut the prices by 5 %", "which products"),
+        ("change the text of the Trek 65", "what shall it say"),
+        ("hide a collection", "Which collection"),
         ("Correct the stock of the Trek 65 to 7", "which warehouse"),
         ("Correct the stock of the Trek 65 in Leipzig", "How many"),
         ("make a collection", "called"),
@@ -213,12 +250,33 @@ def test_what_cannot_be_is_said_and_not_proposed(assistant):
     assert "no order" in assistant.send("Refund 20 euros for order 999999").text
     assert "would be more than" in assistant.send("Refund 9000 euros for order 1020").text
     assert "delivered" in assistant.send("Hold order 1020").text
+    assert "no collection" in assistant.send("Publish the collection Snow").text
     assert cards(assistant) == []
 
 
 def test_support_is_told_that_prices_are_for_the_operator(app):
     turn = AgentClient(app, "assistant", actor=SAM).send("Set the price of the Trek 65 to 1 euro")
     assert "for the operator" in turn.text
+
+
+@pytest.mark.parametrize(
+    ("question", "tool"),
+    [
+        ("Publish the collection Camp", "publish_collection"),
+        ("please put the Camp collection on the front page", "publish_collection"),
+        ("Hide the Camp collection", "unpublish_collection"),
+        ("take the collection “Camp” offline", "unpublish_collection"),
+        ("unpublish the collection called Camp", "unpublish_collection"),
+    ],
+)
+def test_a_kept_collection_is_shown_or_hidden(app, assistant, question, tool):
+    with app.app_context():
+        shown = tool == "unpublish_collection"
+        by = By(question, "olga", "otto")
+        collections.save(database.connection(), "Camp", [TREK], shown, by)
+    turn = assistant.send(question)
+    assert [(call.name, dict(call.input)) for call in turn.calls] == [(tool, {"name": "Camp"})]
+    assert "waits for an operator's approval" in turn.text
 
 
 # afterwards

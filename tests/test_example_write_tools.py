@@ -3,118 +3,15 @@
 from __future__ import annotations
 
 import json
-import re
-import shutil
-from pathlib import Path
-from typing import Any
 
 import pytest
-from flask import Flask
 
-from example_app import (
-    catalogue,
-    collections,
-    create_app,
-    database,
-    fulfilment,
-    letters,
-    orders,
-    refunds,
-    seed,
-    stock,
-)
-from example_app.identity import PERMISSIONS
+from example_app import catalogue, collections, database, fulfilment, letters, orders, refunds, stock
 from example_app.journal import By
-from flask_litro_agent import Actor
-from flask_litro_agent.core.outcome import NeedsApproval, Refused
+from flask_litro_agent.core.outcome import Refused
+from tests.shop_desk import ANNA, OLGA, SAM, TREK, Person, approve, propose, proposed
 
-ANNA = Actor("account:1", "Anna Berg", PERMISSIONS["customer"], {"role": "customer", "customer_id": 1})
-SAM = Actor("account:2", "Sam Ritter", PERMISSIONS["support"], {"role": "support", "customer_id": None})
-OLGA = Actor("account:3", "Olga Stein", PERMISSIONS["operator"], {"role": "operator", "customer_id": None})
-TREK = "PCK-TRK65-RED"
-
-
-@pytest.fixture(scope="module")
-def new_shop(tmp_path_factory) -> Path:
-    """The shop's first contents, made once: passwords take their time."""
-    path = tmp_path_factory.mktemp("new") / "shop.db"
-    database.create(path)
-    return path
-
-
-@pytest.fixture
-def app(new_shop, tmp_path, monkeypatch) -> Flask:
-    for name in ("LLM_URL", "LLM_MODEL", "ANTHROPIC_API_KEY"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("DEMO_SPEED", "0")
-    shutil.copy(new_shop, tmp_path)
-    return create_app({"SHOP_DATA": tmp_path, "TESTING": True})
-
-
-@pytest.fixture
-def held(app):
-    connection = database.open_database(
-        app.config["SHOP_DATABASE"]
-    )  # no app context: requests would share its g
-    yield connection
-    connection.close()
-
-
-@pytest.fixture
-def new_order(held) -> int:
-    """The number of Anna's newest order, which has not left yet."""
-    newest = orders.of_customer(held, 1)[0]
-    assert newest.status in ("paid", "packed")
-    return newest.number
-
-
-def propose(app, tool, *, actor=OLGA, agent="assistant", **arguments):
-    return app.extensions["litro_agent"].gate.call(agent, tool, arguments, actor=actor, origin="test")
-
-
-def proposed(app, tool, **arguments):
-    outcome = propose(app, tool, **arguments)
-    assert isinstance(outcome, NeedsApproval), outcome
-    return outcome.proposal
-
-
-class Person:
-    """Somebody who is signed in with a browser."""
-
-    def __init__(self, app: Flask, username: str) -> None:
-        self.client = app.test_client()
-        token = re.search(r'name="csrf_token"[^>]*value="([^"]+)"', self.client.get("/sign-in").text)
-        form = {"username": username, "password": seed.PASSWORD, "csrf_token": token[1]}
-        assert self.client.post("/sign-in", data=form).status_code == 302
-
-    def card(self, proposal_id: str):
-        return self.client.get(f"/__litro/proposals/{proposal_id}")
-
-    def decide(self, what: str, proposal_id: str, **fields: Any):
-        card = self.card(proposal_id).json
-        digest = {"digest": card["digest"]} if what in ("approve", "dismiss") else {}
-        return self.client.post(
-            f"/__litro/proposals/{proposal_id}/{what}",
-            json={**digest, **fields},
-            headers={"X-CSRFToken": card.get("csrf_token", "")},
-        )
-
-
-@pytest.fixture
-def olga(app) -> Person:
-    return Person(app, "operator")
-
-
-@pytest.fixture
-def otto(app) -> Person:
-    return Person(app, "second")
-
-
-def approve(person, proposal):
-    answer = person.decide("approve", proposal.id)
-    assert answer.status_code == 200, answer.json
-    assert (answer.json["state"], answer.json["outcome"]) == ("executed", "ok")
-    return answer.json["result"]
+pytest_plugins = ["tests.shop_fixtures"]
 
 
 # refunds
@@ -353,7 +250,7 @@ def test_every_write_tool_can_be_asked_whether_it_happened(app, olga):
         for tool in app.extensions["litro_agent"].gate.tools(agent).values()
         if tool.facts.mode != "read"
     ]
-    assert len(tools) == 10
+    assert len(tools) == 14
     asked = proposed(app, "change_price", sku=TREK, price_cents=19_900)
     with app.app_context():
         assert not any(tool.reconcile(asked.idempotency_key) for tool in tools)

@@ -79,7 +79,7 @@ class Brain:
         skill, asked = self._understand(asked)
         step = _step(skill, asked) if skill else self._without_tools(asked)
         if isinstance(step, Outcome):
-            step = self._trouble(step)
+            step = self._trouble(step, skill)
         if isinstance(step, str):
             yield from say(step, seconds=self._pace)
             return
@@ -122,7 +122,7 @@ class Brain:
     def _shown(self, asked: Question) -> list[Skill]:
         return [skill for skill in reversed(self.skills) if skill.example and skill.is_possible(asked)]
 
-    def _trouble(self, outcome: Outcome) -> str:
+    def _trouble(self, outcome: Outcome, skill: Skill | None) -> str:
         match outcome.error:
             case "forbidden":
                 return self.refused(outcome.tool)
@@ -132,6 +132,8 @@ class Brain:
                 return "I did not propose it again: an operator said no to exactly this a short while ago."
             case "unplayed":
                 return "I lost my thread. Please ask me again."
+            case _ if skill and skill.changes:
+                return f"I could not propose that: {outcome.value or 'the shop gave no answer'}."
             case _:
                 return f"That did not work: {outcome.value or 'the shop gave no answer'}. Please try again in a moment."
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from example_app.money import euros
@@ -17,8 +17,12 @@ _NEWEST = 5
 _WHATS: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
     "refund_order": lambda of: f"a refund of {euros(of['amount_cents'])} for order {of['order_number']}",
     "change_price": lambda of: f"the price of {euros(of['price_cents'])} for {of['sku']}",
+    "change_prices": lambda of: _prices(of["prices"]),
     "correct_stock": lambda of: f"a stock of {of['quantity']} for {of['sku']} in {of['city']}",
     "save_collection": lambda of: f"the collection “{of['name']}”",
+    "publish_collection": lambda of: f"to publish the collection “{of['name']}”",
+    "unpublish_collection": lambda of: f"to hide the collection “{of['name']}”",
+    "change_product_text": lambda of: f"the text “{of['text']}” for {of['sku']}",
     "hold_order": lambda of: _hold(of),
     "hold_my_order": lambda of: _hold(of),
     "change_address": lambda of: f"the address “{of['address']}” for order {of['order_number']}",
@@ -86,6 +90,10 @@ def _end(ending: Mapping[str, Any] | None) -> str:
 
 def _what(tool: str, arguments: Mapping[str, Any]) -> str:
     return _WHATS[tool](arguments) if tool in _WHATS else tool.replace("_", " ")
+
+
+def _prices(rows: Sequence[Mapping[str, Any]]) -> str:
+    return f"{len(rows)} new prices" if len(rows) > 1 else "one new price"
 
 
 def _hold(arguments: Mapping[str, Any]) -> str:

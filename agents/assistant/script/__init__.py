@@ -33,8 +33,8 @@ def _refused(tool: str) -> str:
 
 
 _LIMIT = (
-    "That I cannot do: I can only look things up, and propose refunds, prices, stock, collections, holds, addresses, "
-    "notes and e-mails to an operator, where your account may."
+    "That I cannot do: I can only look things up, and propose changes of money, prices, stock, orders and texts to an "
+    "operator, where your account may."
 )
 
 _CHANGING = frozenset(skill.tool for skill in CHANGES)

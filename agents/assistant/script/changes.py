@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from ..._shared.script.brain import Skill
 from ..._shared.script.deliveries import ADDRESS_ASKS, HOLD_ASKS, change_address, hold_order
+from .content import change_product_text, publish_collection, unpublish_collection
+from .price_lists import change_prices
 from .values import change_price, correct_stock, refund_order
 from .writing import add_customer_note, draft_email, save_collection
 
@@ -22,6 +24,30 @@ CHANGES = (
         play=refund_order,
         example="Refund 20 euros for order 1104 because the zip broke",
         opening="I'll open the order.",
+        changes=True,
+    ),
+    Skill(
+        tool="change_product_text",
+        needs=("product_details",),
+        asks=(
+            r"^(?:please |can you |could you )?(?:change|rewrite|replace|update|set|edit|write)"
+            r" (?:the |a |its )?(?:new |product )?(?:text|description|copy)\b",
+        ),
+        play=change_product_text,
+        example="Change the text of the Trek 65: A pack for weeks on the trail",
+        opening="I'll read what is there.",
+        changes=True,
+    ),
+    Skill(
+        tool="change_prices",
+        needs=("product_details", "find_products"),
+        asks=(
+            r"(?:change|set|lower|raise|reduce|increase|drop|cut|put|make|update|propose) .*\bprices\b.*",
+            r"(?:lower|raise|reduce|increase|discount|mark down|cut) (?:all|every|everything)\b.*",
+        ),
+        play=change_prices,
+        example="Lower the prices of all tents by 10 %",
+        opening="I'll collect the price tags.",
         changes=True,
     ),
     Skill(
@@ -47,6 +73,25 @@ CHANGES = (
         play=correct_stock,
         example="Correct the stock of the Trek 65 in Leipzig to 7",
         opening="I'll look at the shelf.",
+        changes=True,
+    ),
+    Skill(
+        tool="unpublish_collection",
+        asks=(r"(?:unpublish|hide|take down|take off|withdraw|remove|take) .*\bcollection",),
+        play=unpublish_collection,
+        example="Hide the collection Wet days",
+        opening="I'll ask for that.",
+        changes=True,
+    ),
+    Skill(
+        tool="publish_collection",
+        asks=(
+            r"(?:publish|unhide|show|put|launch) (?:the|our|that|this|my) (?!.*\b(?:with|of|from)\b).*\bcollection",
+            r"(?:publish|unhide|show|put|launch) (?:the|our|that|this|my) collection\b(?!.*\b(?:with|of)\b)",
+        ),
+        play=publish_collection,
+        example="Publish the collection Wet days",
+        opening="I'll ask for that.",
         changes=True,
     ),
     Skill(

@@ -11,7 +11,7 @@ from ..._shared.script.brain import Play
 from ..._shared.script.products import not_sold
 from ..._shared.script.question import Question
 
-__all__ = ["change_price", "correct_stock", "refund_order"]
+__all__ = ["cents_of", "change_price", "correct_stock", "goal", "refund_order", "without_price"]
 
 _MONEY = r"(?:€|\beur)\s*\d+(?:[.,]\d{1,2})?|\d+(?:[.,]\d{1,2})?\s*(?:€|eur\b|euros?\b)"
 _GOAL = r"\b(?:to|at|for)\s*(?:€|eur)?\s*(\d+(?:[.,]\d{1,2})?)(?!\d)(?:\s*(?:€|eur\b|euros?\b))?\s*$"
@@ -33,7 +33,7 @@ def refund_order(asked: Question) -> Play:
     (order,) = yield [call("order_details", order_number=number)]
     if not order["found"]:
         return f"There is no order with the number {number}."
-    amount = proposals.cents(asked) or _cents(order["total"])
+    amount = proposals.cents(asked) or cents_of(order["total"])
     wanted = {"order_number": number, "amount_cents": amount, "reason": proposals.reason(asked)}
     (answer,) = yield [call("refund_order", **wanted)]
     about = f"{order['customer']}, who paid {order['total']}"
@@ -42,15 +42,14 @@ def refund_order(asked: Question) -> Play:
 
 def change_price(asked: Question) -> Play:
     """Propose a price: one that is named, or the present one made lower or higher."""
-    rest = re.sub(f"{_STEP}|{_GOAL}|{_MONEY}", " ", asked.words)
-    name = referents.product(Question(text=rest, past=asked.past), beside=_PRICING)
+    name = referents.product(without_price(asked), beside=_PRICING)
     if not name:
         return "The price of which product?"
     (found,) = yield [call("product_details", product=name)]
     if not found["found"]:
         return not_sold(found)
-    now = _cents(found["price"])
-    wanted = {"sku": found["sku"], "price_cents": _price(asked, now)}
+    now = cents_of(found["price"])
+    wanted = {"sku": found["sku"], "price_cents": goal(asked, now)}
     if wanted["price_cents"] is None:
         return f"{found['name']}, {found['colour']} costs {found['price']}. What shall it cost?"
     (answer,) = yield [call("change_price", **wanted)]
@@ -82,15 +81,23 @@ def correct_stock(asked: Question) -> Play:
     return proposals.waits("correct_stock", wanted, answer, f"{found['name']}, {found['colour']}")
 
 
-def _price(asked: Question, now: int) -> int | None:
+def goal(asked: Question, now: int) -> int | None:
+    """Return the price in cents that is named for what costs so much ``now``: itself, or the step to it."""
     step = re.search(_STEP, asked.words)
     if step:
         amount = float(step[1].replace(",", "."))
         by = round(now * amount / 100) if step[2] else round(100 * amount)
         return now + by if asked.says("raise|increase|higher|more|up") else now - by
-    goal = re.search(_GOAL, asked.words)
-    return round(100 * float(goal[1].replace(",", "."))) if goal else proposals.cents(asked)
+    named = re.search(_GOAL, asked.words)
+    return round(100 * float(named[1].replace(",", "."))) if named else proposals.cents(asked)
 
 
-def _cents(price: str) -> int:
+def without_price(asked: Question) -> Question:
+    """Return the question without the price that it names."""
+    rest = re.sub(f"{_STEP}|{_GOAL}|{_MONEY}", " ", asked.words)
+    return Question(text=rest, past=asked.past)
+
+
+def cents_of(price: str) -> int:
+    """Return the cents of a price as a tool writes it."""
     return int(re.sub(r"\D", "", price))

@@ -11,14 +11,14 @@ from ..._shared.script.brain import Play
 from ..._shared.script.question import Question
 from .people import person
 
-__all__ = ["add_customer_note", "draft_email", "save_collection"]
+__all__ = ["add_customer_note", "body", "collection_name", "draft_email", "save_collection"]
 
 _MOST = 6
 
 
 def add_customer_note(asked: Question) -> Play:
     """Propose a note about a customer."""
-    name, text = person(asked, "(?:on|about|for|to|of|customer)"), _body(asked)
+    name, text = person(asked, "(?:on|about|for|to|of|customer)"), body(asked)
     if not name or not text:
         return "A note about whom, and what shall it say? “Add a note about Anna Berg: prefers e-mail”."
     (found,) = yield [call("find_customers", name=name)]
@@ -32,7 +32,7 @@ def add_customer_note(asked: Question) -> Play:
 
 def draft_email(asked: Question) -> Play:
     """Propose an e-mail's draft."""
-    name, text = person(asked, "(?:to|for|customer)"), _body(asked)
+    name, text = person(asked, "(?:to|for|customer)"), body(asked)
     if not name or not text:
         return "To whom, and what shall it say? “Draft an e-mail to Anna Berg: your parcel is late”."
     (found,) = yield [call("find_customers", name=name)]
@@ -50,7 +50,7 @@ def draft_email(asked: Question) -> Play:
 
 def save_collection(asked: Question) -> Play:
     """Propose a collection of what fits the words."""
-    name = _name(asked)
+    name = collection_name(asked)
     if not name:
         return "What shall the collection be called? “Make a collection called Wet days with waterproof jackets”."
     rest = Question(text=asked.text.replace(name, " "))
@@ -76,7 +76,7 @@ def save_collection(asked: Question) -> Play:
     return proposals.waits("save_collection", wanted, answer, about)
 
 
-def _body(asked: Question) -> str | None:
+def body(asked: Question) -> str | None:
     """Return what stands after a colon, or after "that" or "saying"."""
     found = re.search(r":\s*(.{2,900})$|\b(?:that|saying)\s+(.{2,900})$", asked.text.strip(), re.DOTALL)
     return (found[1] or found[2]).strip(' ."“”') if found else None
@@ -87,7 +87,8 @@ def _subject(asked: Question) -> str | None:
     return found[1].strip().capitalize() if found else None
 
 
-def _name(asked: Question) -> str | None:
+def collection_name(asked: Question) -> str | None:
+    """Return the name in quotation marks, or after "called"."""
     found = re.search(r"[“\"]([^”\"]{2,60})[”\"]", asked.text) or re.search(
         r"\b(?:called|named) ([\w &'-]{2,60}?)(?= (?:with|of|from|out)\b|[.,:;?!]|$)", asked.text
     )
