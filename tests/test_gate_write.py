@@ -21,6 +21,7 @@ from flask_litro_agent.core.ceiling import FixedCeiling, Level
 from flask_litro_agent.core.gate import AgentGate, Gate, NeedsApproval, Ran, Refused
 from flask_litro_agent.core.proposals import State, args_digest, digest_of
 from flask_litro_agent.core.proposing import summary
+from flask_litro_agent.core.visible import escape
 from flask_litro_agent.errors import ConfigurationError, LedgerAway, NotFound
 from flask_litro_agent.policies.permissions import Permissions
 from flask_litro_agent.schemas import MAX_CANONICAL
@@ -552,7 +553,7 @@ def test_the_limit_of_the_tool_is_in_the_row(bench):
 
 def test_a_summary_is_one_line_of_visible_characters():
     line = summary("change", json.dumps({"note": "a\u202eb\u200b\ufe0fc\nd\U000e0041ü"}).encode())
-    assert line == 'change(note: "a\\u202eb\\u200b\\ufe0fc\\nd\\ue0041ü")'
+    assert line == 'change(note: "a\\u202eb\\u200b\\ufe0fc\\nd\\U000e0041ü")'
 
 
 @pytest.mark.parametrize(
@@ -560,7 +561,7 @@ def test_a_summary_is_one_line_of_visible_characters():
 )
 def test_a_letter_that_shows_nothing_is_written_out_in_a_summary(blank):
     line = summary("change", json.dumps({"note": f"order-1{blank}"}).encode())
-    assert line == f'change(note: "order-1\\u{ord(blank):04x}")'
+    assert line == f'change(note: "order-1{escape(blank)}")'
 
 
 def test_a_summary_is_short():
@@ -755,7 +756,7 @@ def test_no_public_name_of_the_gate_loosens_it(bench):
     assert isinstance(bench.gate._wiring.tools, MappingProxyType)
     public = {name for name in dir(bench.gate) if not name.startswith("_")}
     decisions = {"approve", "dismiss", "answer", "reconcile", "repeat", "reverse"}
-    assert public == decisions | {"call", "allows", "tools", "within", "proposal"}
+    assert public == decisions | {"call", "allows", "admits", "tools", "within", "proposal"}
 
 
 def test_random_outcomes_are_counted(bench, spy):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import json
-import re
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -15,6 +14,7 @@ from flask_litro_agent.core.outcome import CallSite, NeedsApproval, Refused
 from flask_litro_agent.core.proposals import Proposal, ProposalDraft
 from flask_litro_agent.core.protected import matches
 from flask_litro_agent.core.verdicts import copied
+from flask_litro_agent.core.visible import escape, is_seen
 from flask_litro_agent.core.wiring import Wiring
 from flask_litro_agent.schemas import Canonical
 from flask_litro_agent.tools import Change, Tool, ToolContext, UIResult, tool_contract
@@ -24,10 +24,6 @@ __all__ = ["as_of_now", "asks_four_eyes", "propose", "summary"]
 _PREVIEW_LIMIT: Final = 16 * 1024
 _AS_OF_LIMIT: Final = 4 * 1024
 _SUMMARY_LIMIT: Final = 300
-#: Characters that Python calls printable and that show nothing: joiners, fillers, blanks, variation selectors.
-_UNSEEN: Final = re.compile(
-    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180d\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U0001d159\U000e0100-\U000e01ef]"
-)
 
 
 def propose(
@@ -82,7 +78,7 @@ def summary(tool: str, canonical: bytes) -> str:
     """Return the call in one line of at most 300 characters, whose every character shows."""
     arguments = json.loads(canonical)
     listed = ", ".join(f"{name}: {json.dumps(arguments[name], ensure_ascii=False)}" for name in arguments)
-    line = "".join(_visible(character) for character in f"{tool}({listed})")
+    line = "".join(each if is_seen(each) else escape(each) for each in f"{tool}({listed})")
     return line if len(line) <= _SUMMARY_LIMIT else f"{line[: _SUMMARY_LIMIT - 1]}…"
 
 
@@ -156,8 +152,3 @@ def _aside(
 def _dismissal(proposal: Proposal) -> str:
     said = f" and wrote: {proposal.note}" if proposal.note else ""
     return f"an operator dismissed exactly this a short while ago{said}; do not ask for it again now"
-
-
-def _visible(character: str) -> str:
-    is_seen = character.isprintable() and not _UNSEEN.match(character)
-    return character if is_seen else f"\\u{ord(character):04x}"

@@ -13,6 +13,7 @@ from flask_litro_agent.contracts import Actor
 from flask_litro_agent.installation import Installation
 from flask_litro_agent.web import forms
 from flask_litro_agent.web.admin.entry import ADMIN, APPROVE, may
+from flask_litro_agent.web.admin.moments import moment
 from flask_litro_agent.web.admin.words import say
 
 __all__ = ["HEADERS", "Rendering"]
@@ -63,6 +64,7 @@ class Rendering:
             "actor": actor,
             "places": [] if actor is None else list(self._places(actor)),
             "csrf_token": forms.fresh_token,
+            "moment": moment,
             "prefix": self._installed.settings.admin_prefix,
         }
 
