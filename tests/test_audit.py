@@ -7,7 +7,7 @@ import threading
 from typing import Any
 
 import pytest
-from sqlalchemy import Connection, delete, insert, select, update
+from sqlalchemy import Connection, delete, insert, select, text, update
 
 from flask_litro_agent.core.audit import Audit, Head
 from flask_litro_agent.core.proposals import sha256_of
@@ -93,6 +93,26 @@ def test_each_row_hangs_on_the_one_before(database, chain, five):
 
 def test_rows_are_listed_behind_a_number(chain, five):
     assert [row.seq for row in chain.rows(after=3)] == [4, 5]
+
+
+@pytest.mark.parametrize("bytes_", [b"", b"{", b"[]", b"null", b"\xff", b'{"a":1,"a":2}'])
+def test_a_destroyed_row_is_listed_as_one_among_the_others(database, chain, five, bytes_):
+    change(database, update(audit).where(audit.c.seq == 2).values(data=bytes_))
+    rows = list(chain.rows())
+    assert [row.seq for row in rows] == [1, 2, 3, 4, 5]
+    assert [row.is_destroyed for row in rows] == [False, True, False, False, False]
+    assert (rows[1].data, rows[1].kind) == (None, "ceiling")
+
+
+@sqlite
+@pytest.mark.parametrize("left", ["'gone'", "'{\"number\":2}'", "CAST(x'ff' AS TEXT)"])
+def test_in_a_file_somebody_may_leave_text_where_bytes_stand(database, chain, five, left):
+    """SQLite keeps whatever type it is given."""
+    change(
+        database, text(f"UPDATE litro_audit SET data = {left}, at = 'noon' WHERE seq = 2".replace(":", r"\:"))
+    )
+    assert [(row.at is None, row.is_destroyed) for row in chain.rows()][:2] == [(False, False), (True, True)]
+    assert "row 2 was changed: its hash is not its own" in chain.verify().faults
 
 
 def test_a_row_has_the_databases_time(database):

@@ -347,6 +347,17 @@ class TestAudit:
         assert line.endswith('  site  {"after": "off", "before": "read"}\n')
         assert [row["seq"] for row in read(litro("audit", "list", "--json"))] == [1, 2]
 
+    def test_a_destroyed_row_is_said_to_be_one_and_the_rest_is_listed(self, app, litro):
+        for level in ("read", "off", "read"):
+            litro("ceiling", "set", "site", level)
+        second = update(tables.audit).where(tables.audit.c.seq == 2)
+        change(app, second.values(data=b"{", at=10**18))
+        lines = litro("audit", "list").output.splitlines()
+        assert [line[0] for line in lines] == ["1", "2", "3"]
+        assert f"{10**18} ms" in lines[1]
+        assert lines[1].endswith("  (destroyed: audit verify says what is wrong)")
+        assert [row["data"] is None for row in read(litro("audit", "list", "--json"))] == [False, True, False]
+
 
 class TestDatabase:
     @pytest.fixture

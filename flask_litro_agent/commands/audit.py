@@ -16,7 +16,8 @@ from flask_litro_agent.core.audit import AuditRow, Head
 __all__ = ["audit"]
 
 _HEAD = re.compile(r"([0-9]{1,18}):([0-9a-f]{64})")
-_MOMENT = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
+_EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
+_DESTROYED = "(destroyed: audit verify says what is wrong)"
 
 
 def _read_head(ctx: click.Context, parameter: click.Parameter, text: str | None) -> Head | None:
@@ -77,5 +78,15 @@ def list_rows(after: int, as_json: bool) -> None:
 
 
 def _shown(row: AuditRow) -> dict[str, object]:
-    at = (_MOMENT + datetime.timedelta(milliseconds=row.at)).isoformat(timespec="milliseconds")
-    return dataclasses.asdict(row) | {"at": at, "data": json.dumps(row.data, ensure_ascii=False)}
+    data = json.dumps(row.data, ensure_ascii=False)
+    return dataclasses.asdict(row) | {"at": _moment(row.at), "data": _DESTROYED if row.is_destroyed else data}
+
+
+def _moment(at: int | None) -> str:
+    """Return the time as text; a row that somebody wrote over may have any, or none."""
+    if at is None:
+        return "no time"
+    try:
+        return (_EPOCH + datetime.timedelta(milliseconds=at)).isoformat(timespec="milliseconds")
+    except OverflowError:
+        return f"{at} ms"

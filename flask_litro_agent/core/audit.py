@@ -13,13 +13,24 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, RowMapping, Select, insert, select, true, update
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    LargeBinary,
+    RowMapping,
+    Select,
+    cast,
+    insert,
+    select,
+    true,
+    update,
+)
 
 from flask_litro_agent import strict_json
 from flask_litro_agent.core import tables
 from flask_litro_agent.core.database import Database
 from flask_litro_agent.core.proposals import sha256_of
-from flask_litro_agent.errors import LedgerAway
+from flask_litro_agent.errors import InvalidJSON, LedgerAway
 
 __all__ = ["Audit", "AuditRow", "Head", "Verification"]
 
@@ -27,6 +38,10 @@ logger = logging.getLogger(__name__)
 
 _NOTHING = "0" * 64
 _GROUP = 500
+#: As they are stored; SQLite's would-be bytes may be text by somebody else's hand, which a cast makes bytes again.
+_COLUMNS = [
+    cast(column, LargeBinary).label("data") if column.name == "data" else column for column in tables.audit.c
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,16 +57,24 @@ class Head:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditRow:
-    """One row of the chain; ``at`` is in ms of the database's clock."""
+    """One row of the chain; ``at`` is in ms of the database's clock, None where a destroyed row has no time.
+
+    ``data`` is None when what is stored can no longer be read.
+    """
 
     seq: int
-    at: int
+    at: int | None
     kind: str
     actor: str
     subject: str
-    data: Mapping[str, Any]
+    data: Mapping[str, Any] | None
     previous: str
     hash: str
+
+    @property
+    def is_destroyed(self) -> bool:
+        """Whether somebody wrote over the row what we never write; ``verify`` also finds what still reads well."""
+        return self.data is None or self.at is None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,7 +155,7 @@ class Audit:
 
     def _stored(self, condition: ColumnElement[bool]) -> Iterator[RowMapping]:
         """Yield the rows as they are stored, oldest first and a group at a time."""
-        ordered = select(tables.audit).order_by(tables.audit.c.seq).limit(_GROUP)
+        ordered = select(*_COLUMNS).order_by(tables.audit.c.seq).limit(_GROUP)
         while found := self._group(ordered.where(condition)):
             yield from found
             condition = tables.audit.c.seq > found[-1]["seq"]
@@ -157,7 +180,17 @@ def _text(data: Mapping[str, Any]) -> str:
 
 
 def _row(row: RowMapping) -> AuditRow:
-    return AuditRow(**{**row, "data": strict_json.decode(bytes(row["data"]), depth=strict_json.STORED_DEPTH)})
+    at = row["at"]
+    return AuditRow(**{**row, "at": at if isinstance(at, int) else None, "data": _data(bytes(row["data"]))})
+
+
+def _data(stored: bytes) -> Mapping[str, Any] | None:
+    """Return what a row says; None for what ``append`` has never written."""
+    try:
+        data = strict_json.decode(stored, depth=strict_json.STORED_DEPTH)
+    except InvalidJSON:
+        return None
+    return data if isinstance(data, dict) else None
 
 
 def _faults(row: RowMapping, last: int, previous: str) -> Iterator[str]:
