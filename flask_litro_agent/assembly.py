@@ -16,7 +16,7 @@ from flask import Flask
 from flask_litro_agent import report
 from flask_litro_agent.agent_files import draft_agents, find_folder, watch_folder
 from flask_litro_agent.agents import LoadedAgent, LoadedAgents
-from flask_litro_agent.bookkeeping import Books, GivenEngine, first_level, open_books
+from flask_litro_agent.bookkeeping import Books, GivenEngine, first_level, open_books, usage_listener
 from flask_litro_agent.contracts import Policy, Provider, SessionStore
 from flask_litro_agent.core.ceiling import FixedCeiling, Level, agent_scope
 from flask_litro_agent.core.gate import Gate
@@ -28,6 +28,7 @@ from flask_litro_agent.plugins import draft_plugins
 from flask_litro_agent.registry import Registry
 from flask_litro_agent.settings import Limits, Settings, draft_settings
 from flask_litro_agent.tools import Tool, ToolContext
+from flask_litro_agent.turns.endings import Endings
 from flask_litro_agent.turns.outbox import Outbox
 from flask_litro_agent.turns.runner import Runner
 
@@ -97,7 +98,12 @@ def assemble(
         gate=_gate(app, settings, identity, books, agents, limits, policies, tool_context),
         store=store,
         renderer=renderer,
-        runner=Runner(store, settings, outbox=Outbox(books.ledger if books else None)),
+        runner=Runner(
+            store,
+            settings,
+            outbox=Outbox(books.ledger if books else None),
+            endings=Endings([] if books is None else [usage_listener(books, providers)]),
+        ),
         books=books,
         report=report.compose(
             settings=settings,

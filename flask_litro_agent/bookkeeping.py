@@ -12,17 +12,20 @@ from flask import Flask
 from sqlalchemy import URL, Engine, make_url
 from sqlalchemy.exc import ArgumentError
 
+from flask_litro_agent.contracts import Provider
 from flask_litro_agent.core import migration
 from flask_litro_agent.core.audit import Audit
 from flask_litro_agent.core.ceiling import Ceiling, Level, agent_scope, tool_scope
 from flask_litro_agent.core.database import Database, check_engine
 from flask_litro_agent.core.ledger import Ledger
+from flask_litro_agent.core.usage import Usage, Used
 from flask_litro_agent.errors import ConfigurationError, LedgerAway
 from flask_litro_agent.sessions.mounts import network_filesystem
 from flask_litro_agent.settings import Settings
 from flask_litro_agent.tools import Tool
+from flask_litro_agent.turns.endings import OnTurnEnd, TurnEnd
 
-__all__ = ["Books", "GivenEngine", "first_level", "open_books"]
+__all__ = ["Books", "GivenEngine", "first_level", "open_books", "usage_listener"]
 
 GivenEngine = Engine | Callable[[], Engine]
 
@@ -37,6 +40,7 @@ class Books:
     audit: Audit
     ceiling: Ceiling
     ledger: Ledger
+    usage: Usage
     place: str
     warning: str | None
 
@@ -63,6 +67,7 @@ def open_books(
             database, audit, first=first_level(settings), declared=declared, scopes=_scopes(tools)
         ),
         ledger=Ledger(database, audit, most_open=settings.max_open),
+        usage=Usage(database),
         place=_place(url),
         warning=warning,
     )
@@ -71,6 +76,23 @@ def open_books(
 def first_level(settings: Settings) -> Level:
     """Return the site's level until somebody changes it."""
     return Level.of(settings.ceiling)
+
+
+def usage_listener(books: Books, providers: Mapping[str, Provider]) -> OnTurnEnd:
+    """Return what adds every ended turn to the day's usage; one without an answer counts for its agent's model."""
+
+    def add(end: TurnEnd) -> None:
+        used = Used(
+            turns=1,
+            failed=int(end.reason == "failed"),
+            input_tokens=end.input_tokens,
+            output_tokens=end.output_tokens,
+            cached_tokens=end.cached_tokens,
+        )
+        model = end.model or providers[end.key.agent].model
+        books.usage.add(used, agent=end.key.agent, actor=end.actor_id, model=model)
+
+    return add
 
 
 def _database(app: Flask, settings: Settings, given: GivenEngine | None) -> Database:

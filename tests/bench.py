@@ -50,10 +50,12 @@ def render(component):
 class Bench:
     """One process's turns: a runner, its store and what a turn needs; settings are ``Settings`` fields."""
 
-    def __init__(self, store, *, tools=(), policies=None, provider=None, limits=None, **settings):
+    def __init__(
+        self, store, *, tools=(), policies=None, provider=None, limits=None, endings=None, **settings
+    ):
         self.store = FileStore(store, fsync="never") if isinstance(store, Path) else store
         self.settings = Settings(**{"lease_seconds": 15.0, **settings})
-        self.runner = Runner(self.store, self.settings)
+        self.runner = Runner(self.store, self.settings, endings=endings)
         self.puppet = provider or Puppet()
         self.tools = {**desk_tools(), **{tool.name: tool for tool in tools}}
         self.limits = dataclasses.replace(self.settings.limits, **(limits or {}))

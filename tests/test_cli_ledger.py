@@ -17,6 +17,7 @@ from flask_litro_agent.core import migration, tables
 from flask_litro_agent.core.ceiling import Level
 from flask_litro_agent.installation import EXTENSION
 from flask_litro_agent.testing.stores import make_entries
+from tests.asking import eventually
 from tests.proposal_site import Browser, log_of, proposal_site
 from tests.small_site import new_app, write_agent
 
@@ -204,6 +205,10 @@ def nameless():
     raise KeyError("getpwuid(): uid not found")
 
 
+def gone(**counts):
+    return {"proposals": 0, "sessions": 0, "usage": 0} | counts
+
+
 class TestPrune:
     def test_what_is_over_long_enough_goes_and_the_run_is_recorded(self, app, litro, eve):
         old, young, waiting = (eve.ask(order=order)["proposal_id"] for order in (1, 2, 3))
@@ -211,7 +216,7 @@ class TestPrune:
             litro("dismiss", proposal_id, "--as", "ops")
         age(app, old, 181 * DAY)
         result = litro("prune")
-        assert (result.exit_code, result.output) == (0, "1 proposals and 0 sessions deleted\n")
+        assert (result.exit_code, result.output) == (0, "1 proposals, 0 sessions and 0 rows of usage deleted\n")
         assert {row["id"] for row in read(litro("proposals", "--json"))} == {young, waiting}
         assert list(books(app).audit.rows())[-1].kind == "pruned"
         assert books(app).audit.verify().faults == ()
@@ -220,8 +225,8 @@ class TestPrune:
         proposal_id = eve.ask()["proposal_id"]
         litro("dismiss", proposal_id, "--as", "ops")
         age(app, proposal_id, 2 * DAY)
-        assert read(litro("prune", "--days", "3", "--json")) == {"proposals": 0, "sessions": 0}
-        assert read(litro("prune", "--days", "1", "--json")) == {"proposals": 1, "sessions": 0}
+        assert read(litro("prune", "--days", "3", "--json")) == gone()
+        assert read(litro("prune", "--days", "1", "--json")) == gone(proposals=1)
 
     def test_a_negative_age_is_a_wrong_use(self, litro):
         assert litro("prune", "--days", "-1").exit_code == 2
@@ -231,9 +236,9 @@ class TestPrune:
         for owner in ("eve", "bob"):
             for session, days in (("old", 31), ("new", 29)):
                 write_session(app, owner, session, days)
-        assert read(runner(app)("prune", "--json")) == {"proposals": 0, "sessions": 2}
+        assert read(runner(app)("prune", "--json")) == gone(sessions=2)
         assert sessions(app, "eve") == sessions(app, "bob") == ["new"]
-        assert read(runner(app)("prune", "--json")) == {"proposals": 0, "sessions": 0}
+        assert read(runner(app)("prune", "--json")) == gone()
 
     def test_sessions_stay_where_no_age_is_set(self, app, litro):
         write_session(app, "eve", "old", 5000)
@@ -245,10 +250,10 @@ class TestPrune:
         waiting = eve.ask(order=2, session="waits")["proposal_id"]
         write_session(app, "bob", "his", 1)
         time.sleep(0.01)
-        assert read(litro("prune", "--actor", "eve", "--days", "0", "--json")) == {
-            "proposals": 1,
-            "sessions": 1,
-        }
+        eventually(lambda: sum(row.turns for row in books(app).usage.since(1)) == 2)
+        assert read(litro("prune", "--actor", "eve", "--days", "0", "--json")) == gone(
+            proposals=1, sessions=1, usage=1
+        )
         assert (sessions(app, "eve"), sessions(app, "bob")) == (["waits"], ["his"])
         assert books(app).ledger.get(waiting).state == "proposed"
 
@@ -267,7 +272,7 @@ class TestPrune:
         app = new_app(tmp_path, LITRO_SESSION_DAYS=1)
         LitroAgent(app)
         write_session(app, "eve", "old", 2)
-        assert read(runner(app)("prune", "--json")) == {"proposals": 0, "sessions": 1}
+        assert read(runner(app)("prune", "--json")) == gone(sessions=1)
 
     def test_a_store_that_names_no_owners_wants_a_person(self, tmp_path):
         write_agent(tmp_path)

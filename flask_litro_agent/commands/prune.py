@@ -33,14 +33,15 @@ _PENDING = (State.PROPOSED, State.CLAIMED, State.UNKNOWN)
 @as_json
 @with_appcontext
 def prune(days: int, actor: str | None, as_json: bool) -> None:
-    """Delete proposals that are over, and sessions by LITRO_SESSION_DAYS or of --actor."""
-    ledger = sound_books().ledger if installed().books else None
+    """Delete proposals and usage that are over, and sessions by LITRO_SESSION_DAYS or of --actor."""
+    books = sound_books() if installed().books else None
     age = days if actor is not None else installed().settings.session_days
-    sessions = 0 if age is None else _prune_sessions(ledger, age, actor)
-    rows = 0 if ledger is None else ledger.prune(days=days, actor=actor)
+    sessions = 0 if age is None else _prune_sessions(books.ledger if books else None, age, actor)
+    rows = 0 if books is None else books.ledger.prune(days=days, actor=actor)
+    used = 0 if books is None else books.usage.prune(days=days, actor=actor)
     if as_json:
-        return print_json({"proposals": rows, "sessions": sessions})
-    return click.echo(f"{rows} proposals and {sessions} sessions deleted")
+        return print_json({"proposals": rows, "sessions": sessions, "usage": used})
+    return click.echo(f"{rows} proposals, {sessions} sessions and {used} rows of usage deleted")
 
 
 def _prune_sessions(ledger: Ledger | None, days: int, actor: str | None) -> int:

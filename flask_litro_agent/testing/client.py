@@ -112,7 +112,10 @@ class AgentClient:
         installed = installed_in(app)
         self.key = SessionKey(installed.agent(agent).name, actor.id, session_id or secrets.token_hex(8))
         self.store = FileStore(self._temporary_folder(), fsync="never") if store is None else store
-        runner = Runner(self.store, installed.settings, outbox=installed.runner.outbox, spawn=_apart)
+        parts = installed.runner
+        runner = Runner(
+            self.store, installed.settings, outbox=parts.outbox, endings=parts.endings, spawn=_apart
+        )
         self._installed = dataclasses.replace(installed, store=self.store, runner=runner)
         self._gate = installed.gate.within(inline)
         self._provider = None if script is None else _provider(script)

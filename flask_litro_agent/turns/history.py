@@ -26,6 +26,7 @@ from flask_litro_agent.contracts import (
 )
 from flask_litro_agent.errors import InvalidJSON
 from flask_litro_agent.turns import approval_rule
+from flask_litro_agent.turns.endings import TurnEnd
 
 __all__ = ["History"]
 
@@ -59,10 +60,21 @@ class _Turn:
     asked: list[str] = field(default_factory=list)
     rounds: list[_Round] = field(default_factory=list)
     asked_in: dict[str, _Round] = field(default_factory=dict)
+    actor_id: str = ""
+    model: str = ""
     input_tokens: int = 0
     output_tokens: int = 0
+    cached_tokens: int = 0
     size: int = 0
     finished: tuple[Message, ...] | None = None
+    reason: str = ""
+
+    def take_usage(self, payload: Mapping[str, Any]) -> None:
+        cached = payload.get("cached_tokens")
+        self.input_tokens += payload["input_tokens"]
+        self.output_tokens += payload["output_tokens"]
+        self.cached_tokens += cached if isinstance(cached, int) else 0
+        self.model = str(payload.get("model", ""))
 
     def take_call(self, call: ToolCall) -> None:
         if not self.rounds or self.rounds[-1].results:
@@ -142,9 +154,25 @@ class History:
         turn = self._open or _Turn("")
         return {"input_tokens": turn.input_tokens, "output_tokens": turn.output_tokens}
 
+    def last_end(self, key: SessionKey) -> TurnEnd | None:
+        """Return how the newest turn ended; None while it is open."""
+        turn = self._turns[-1] if self._turns else None
+        if turn is None or turn is self._open:
+            return None
+        return TurnEnd(
+            key=key,
+            turn_id=turn.turn_id,
+            actor_id=turn.actor_id,
+            reason=turn.reason,
+            model=turn.model,
+            input_tokens=turn.input_tokens,
+            output_tokens=turn.output_tokens,
+            cached_tokens=turn.cached_tokens,
+        )
+
     def _note(self, kind: str, payload: Mapping[str, Any], private: Mapping[str, Any], size: int) -> None:
         if kind == events.TURN_START:
-            self._begin(str(payload["turn_id"]))
+            self._begin(str(payload["turn_id"]), str((_object(private.get("actor")) or {}).get("id", "")))
         if kind == events.PROPOSAL_SETTLED:
             self._settle(payload, private, size)
             return
@@ -168,15 +196,14 @@ class History:
             ):
                 waiting = ToolResult(call_id, str(payload["name"]), approval_rule.waiting(proposal_id))
                 turn.asked_in[call_id].results[call_id] = waiting
-            case events.USAGE, {"input_tokens": int(taken), "output_tokens": int(given)}:
-                turn.input_tokens += taken
-                turn.output_tokens += given
+            case events.USAGE, {"input_tokens": int(), "output_tokens": int()}:
+                turn.take_usage(payload)
             case events.TURN_END, _:
-                self._end(turn)
+                self._end(turn, str(payload.get("reason", "")))
         self._drop_oldest()
 
-    def _begin(self, turn_id: str) -> None:
-        self._open = _Turn(turn_id, self._news, size=self._news_size)
+    def _begin(self, turn_id: str, actor_id: str) -> None:
+        self._open = _Turn(turn_id, self._news, actor_id=actor_id, size=self._news_size)
         self._size += self._news_size
         self._news, self._news_size = [], 0
         self._turns.append(self._open)
@@ -194,8 +221,8 @@ class History:
             turn.size += size
             self._size += size
 
-    def _end(self, turn: _Turn) -> None:
-        turn.finished = turn.messages()
+    def _end(self, turn: _Turn, reason: str) -> None:
+        turn.finished, turn.reason = turn.messages(), reason
         turn.rounds, turn.asked_in = [], {}
         self._open = None
 

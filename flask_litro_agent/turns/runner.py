@@ -17,6 +17,7 @@ from flask_litro_agent import events
 from flask_litro_agent.contracts import Lease, SessionKey, SessionStore
 from flask_litro_agent.errors import AgentError, Overloaded, StoreError
 from flask_litro_agent.settings import Settings
+from flask_litro_agent.turns.endings import Endings
 from flask_litro_agent.turns.histories import Histories
 from flask_litro_agent.turns.history import History
 from flask_litro_agent.turns.leases import Leases
@@ -61,18 +62,20 @@ class Runner:
         settings: Settings,
         *,
         outbox: Outbox | None = None,
+        endings: Endings | None = None,
         spawn: Spawn | None = None,
     ) -> None:
         self._store = store
         self._settings = settings
         self.outbox = outbox or Outbox()
+        self.endings = endings or Endings()
         self._start_thread = spawn or _in_thread
         self._lock = threading.Lock()
         self._live: dict[SessionKey, LiveTurn] = {}
         self._histories = Histories(store, context_tokens=settings.context_tokens)
         ttl = settings.lease_seconds
         self._leases = Leases(store, ttl=ttl)
-        self._upkeep = Upkeep(store, self._histories, self._leases, self.outbox, ttl=ttl)
+        self._upkeep = Upkeep(store, self._histories, self._leases, self.outbox, self.endings, ttl=ttl)
         self._watcher = Watcher(store, renew_every=ttl / 3, overdue=self._leave_behind)
         self._closing = False
 
@@ -162,6 +165,7 @@ class Runner:
         for live in self._running_turns():
             live.end("interrupted")
         self._wait_for_turns(_LAST_WORDS)
+        self.endings.drain(_LAST_WORDS)
 
     def _spawn(self, turn: Turn, spawn: Spawn | None) -> LiveTurn:
         try:
@@ -232,6 +236,7 @@ class Runner:
         except Exception:
             logger.exception("litro turn %s: ended by an error of its own", turn.live.turn_id)
         finally:
+            self.endings.announce(turn.history.last_end(turn.live.key))
             self._ended(turn.live, turn.writer, turn.history)
             self.tell(turn.live.key)  # who decided after the turn's last look found the lease taken
 

@@ -7,6 +7,7 @@ import logging
 from flask_litro_agent.contracts import Lease, SessionKey, SessionStore
 from flask_litro_agent.errors import NotFound, SessionBusy, SessionDeleted, StoreError
 from flask_litro_agent.turns import drafts
+from flask_litro_agent.turns.endings import Endings
 from flask_litro_agent.turns.histories import Histories
 from flask_litro_agent.turns.history import History
 from flask_litro_agent.turns.leases import Leases
@@ -25,12 +26,20 @@ class Upkeep:
     """Adds to the logs of one process's sessions what they lack; ``ttl`` is a lease's, in seconds."""
 
     def __init__(
-        self, store: SessionStore, histories: Histories, leases: Leases, outbox: Outbox, *, ttl: float
+        self,
+        store: SessionStore,
+        histories: Histories,
+        leases: Leases,
+        outbox: Outbox,
+        endings: Endings,
+        *,
+        ttl: float,
     ) -> None:
         self._store = store
         self._histories = histories
         self._leases = leases
         self._outbox = outbox
+        self._endings = endings
         self._ttl = ttl
 
     def recover(self, key: SessionKey) -> None:
@@ -70,6 +79,7 @@ class Upkeep:
         end = drafts.turn_end(history, reason)
         for entry in writer.write(*drafts.unanswered(history, _INTERRUPTED), end):
             history.feed(entry)
+        self._endings.announce(history.last_end(writer.lease.key))
 
     def writer(self, history: History, lease: Lease, *, show: Show) -> SessionWriter:
         """Return a writer that goes on where the history stands."""
