@@ -1,8 +1,11 @@
-"""A shop of its own for each test; ``pytest_plugins = ["tests.shop_fixtures"]`` gives a module these fixtures."""
+"""A shop as new for each test; ``pytest_plugins = ["tests.shop_fixtures"]`` gives a module these fixtures.
+
+One app serves all tests of a process, because making it takes longer than most of them; what it keeps is put back.
+"""
 
 from __future__ import annotations
 
-import shutil
+import contextlib
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,22 +16,30 @@ from flask import Flask
 from example_app import create_app, database, orders
 from tests.shop_desk import Person
 
+_KEPT = ("shop.db", "litro/ledger.db")
+
 
 @pytest.fixture(scope="session")
-def new_shop(tmp_path_factory) -> Path:
-    """The shop's first contents, made once: passwords take their time."""
-    path = tmp_path_factory.mktemp("new") / "shop.db"
-    database.create(path)
-    return path
+def opened_shop(tmp_path_factory) -> tuple[Flask, Path]:
+    """The shop, and a folder with what it keeps on its first day."""
+    folder, first_day = tmp_path_factory.mktemp("shop"), tmp_path_factory.mktemp("first_day")
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("LLM_URL", "LLM_MODEL", "ANTHROPIC_API_KEY"):
+            patch.delenv(name, raising=False)
+        app = create_app({"SHOP_DATA": folder, "TESTING": True})
+    for name in _KEPT:
+        _copy(folder / name, first_day / Path(name).name)
+    return app, first_day
 
 
 @pytest.fixture
-def app(new_shop, tmp_path, monkeypatch) -> Flask:
-    for name in ("LLM_URL", "LLM_MODEL", "ANTHROPIC_API_KEY"):
-        monkeypatch.delenv(name, raising=False)
+def app(opened_shop, monkeypatch) -> Flask:
+    shop, first_day = opened_shop
     monkeypatch.setenv("DEMO_SPEED", "0")
-    shutil.copy(new_shop, tmp_path)
-    return create_app({"SHOP_DATA": tmp_path, "TESTING": True})
+    folder = Path(shop.instance_path)
+    for name in _KEPT:
+        _copy(first_day / Path(name).name, folder / name)
+    return shop
 
 
 @pytest.fixture
@@ -54,3 +65,12 @@ def olga(app) -> Person:
 @pytest.fixture
 def otto(app) -> Person:
     return Person(app, "second")
+
+
+def _copy(source: Path, target: Path) -> None:
+    """Write a database over another one, also while that one is open."""
+    with (
+        contextlib.closing(sqlite3.connect(source)) as first,
+        contextlib.closing(sqlite3.connect(target)) as second,
+    ):
+        first.backup(second)
