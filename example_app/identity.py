@@ -18,6 +18,7 @@ _SUPPORT = frozenset(
         "customers:edit",
         "emails:draft",
         "refunds:edit",
+        "returns:edit",
     }
 )
 #: Support asks for changes, and operators decide: who approves needs the change's own permission too.

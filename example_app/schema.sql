@@ -175,6 +175,38 @@ CREATE TABLE stock_movement (
     approved_by TEXT NOT NULL,
     made_at TEXT NOT NULL
 );
+CREATE TABLE order_cancellation (
+    id INTEGER PRIMARY KEY,
+    number INTEGER NOT NULL REFERENCES orders,
+    reason TEXT NOT NULL,
+    refunded_cents INTEGER NOT NULL CHECK (refunded_cents >= 0),
+    key TEXT NOT NULL UNIQUE,
+    asked_by TEXT NOT NULL,
+    approved_by TEXT NOT NULL,
+    made_at TEXT NOT NULL
+);
+-- Both ends of a transfer are a stock_movement of their own.
+CREATE TABLE stock_transfer (
+    id INTEGER PRIMARY KEY,
+    sku TEXT NOT NULL REFERENCES product,
+    quantity INTEGER NOT NULL CHECK (quantity > 0),
+    from_city TEXT NOT NULL REFERENCES place,
+    to_city TEXT NOT NULL REFERENCES place CHECK (to_city <> from_city),
+    key TEXT NOT NULL UNIQUE,
+    asked_by TEXT NOT NULL,
+    approved_by TEXT NOT NULL,
+    made_at TEXT NOT NULL
+);
+CREATE TABLE return_receipt (
+    id INTEGER PRIMARY KEY,
+    case_id INTEGER NOT NULL REFERENCES return_case,
+    city TEXT NOT NULL REFERENCES place,
+    to_shelf INTEGER NOT NULL CHECK (to_shelf IN (0, 1)),
+    key TEXT NOT NULL UNIQUE,
+    asked_by TEXT NOT NULL,
+    approved_by TEXT NOT NULL,
+    made_at TEXT NOT NULL
+);
 CREATE TABLE price_change (
     id INTEGER PRIMARY KEY,
     sku TEXT NOT NULL REFERENCES product,

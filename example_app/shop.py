@@ -39,7 +39,14 @@ def build_app(config: Mapping[str, Any]) -> Flask:
         WTF_CSRF_TIME_LIMIT=None,
         SHOP_MODEL=model_choice.chosen(),
         LITRO_CEILING="execute",  # what is not protected may be; the operator can lower it while the shop runs
-        LITRO_PROTECTED_PERMISSIONS=("refunds:*", "prices:*", "stock:*", "orders:*", "customers:*"),
+        LITRO_PROTECTED_PERMISSIONS=(
+            "refunds:*",
+            "returns:*",
+            "prices:*",
+            "stock:*",
+            "orders:*",
+            "customers:*",
+        ),
         LITRO_FOUR_EYES=("refunds:*",),
     )
     app.config.from_mapping(config)

@@ -400,7 +400,7 @@ def test_the_concierge_says_that_it_only_looks(concierge, question):
 
 
 @pytest.mark.parametrize(
-    "question", ["delete order 1111", "pay the supplier", "cancel the order of Anna Berg"]
+    "question", ["delete order 1111", "pay the supplier", "delete the customer Anna Berg"]
 )
 def test_the_assistant_says_that_it_only_looks(assistant, question):
     turn = assistant.send(question)

@@ -124,6 +124,26 @@ ASSISTANT = [
         {"sku": TREK, "city": "Hamburg", "quantity": 4},
     ),
     (
+        "Transfer 2 Trek 65 from Leipzig to Berlin",
+        "transfer_stock",
+        {"sku": TREK, "quantity": 2, "from_city": "Leipzig", "to_city": "Berlin"},
+    ),
+    (
+        "please move 3 of the orange Fjell 2 from Rotterdam to Munich",
+        "transfer_stock",
+        {"sku": "TNT-FJ2-ORG", "quantity": 3, "from_city": "Rotterdam", "to_city": "Munich"},
+    ),
+    (
+        "Book in the return of order 1104",
+        "receive_return",
+        {"order_number": 1104, "city": "Leipzig", "to_shelf": True},
+    ),
+    (
+        "The return of order 1104 has arrived in Berlin, and it is broken",
+        "receive_return",
+        {"order_number": 1104, "city": "Berlin", "to_shelf": False},
+    ),
+    (
         "Make a collection called Wet days with waterproof jackets",
         "save_collection",
         {"name": "Wet days", "published": False},
@@ -168,6 +188,12 @@ def test_a_change_is_proposed_and_is_not_called_done(assistant, question, tool, 
         ("don't ship order {number}", "hold_order", {"hold": True}),
         ("release order {number}", "hold_order", {"hold": False}),
         (
+            "Cancel order {number} because it was ordered twice",
+            "cancel_order",
+            {"reason": "it was ordered twice"},
+        ),
+        ("please call off order #{number}", "cancel_order", {"reason": "no reason was given"}),
+        (
             "Change the address of order {number} to Am Markt 1, 07743 Jena",
             "change_address",
             {"address": "Am Markt 1, 07743 Jena"},
@@ -183,9 +209,7 @@ def test_support_asks_for_an_order(app, question, tool, arguments):
     number = newest(app)
     client = AgentClient(app, "assistant", actor=SAM)
     turn = client.send(question.format(number=number))
-    assert [(call.name, dict(call.input)) for call in turn.calls] == [
-        (tool, {"order_number": number, **arguments})
-    ]
+    assert (turn.calls[-1].name, dict(turn.calls[-1].input)) == (tool, {"order_number": number, **arguments})
     assert "waits for an operator's approval" in turn.text
 
 
@@ -237,6 +261,10 @@ def test_it_may_be_the_order_or_the_product_that_was_shown(assistant):
         ("add a note", "about whom"),
         ("draft an e-mail to Anna Berg", "what shall it say"),
         ("hold the order", "Which order"),
+        ("cancel the order", "Which order"),
+        ("book in the return", "which order"),
+        ("transfer the Trek 65 to Berlin", "How many"),
+        ("transfer 2 Trek 65 to Berlin", "From where"),
         ("change the address of order 1111", "new address"),
     ],
 )
@@ -250,6 +278,9 @@ def test_what_cannot_be_is_said_and_not_proposed(assistant):
     assert "no order" in assistant.send("Refund 20 euros for order 999999").text
     assert "would be more than" in assistant.send("Refund 9000 euros for order 1020").text
     assert "delivered" in assistant.send("Hold order 1020").text
+    assert "delivered" in assistant.send("Cancel order 1020").text
+    assert "No return is announced" in assistant.send("Book in the return of order 1111").text
+    assert "lie in Leipzig, not 900" in assistant.send("Move 900 Trek 65 from Leipzig to Berlin").text
     assert "no collection" in assistant.send("Publish the collection Snow").text
     assert cards(assistant) == []
 

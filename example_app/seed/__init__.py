@@ -31,6 +31,7 @@ def fill(database: sqlite3.Connection, today: date) -> None:
     people.fill_reviews(database, products, shop, today, chance)
     earlier = random.Random(21)  # of its own: what is added here leaves the dice above as they fell
     orders.fill_older(shop["return_reasons"], earlier)
+    orders.announce_returns(shop["return_reasons"])
     orders.fill_payments(earlier)
     goods.fill_supply(database, products, history, earlier)
     goods.fill_prices(database, history["prices"], today)

@@ -17,6 +17,7 @@ __all__ = ["Orders"]
 _FIRST_ORDER = 1001
 _ORDERS = 120
 _OLDER = 110
+_ANNOUNCED = 3
 _ANNAS = frozenset({1020, 1055, 1084, 1104, 1111, 1118})  # the demo customer's own: one travels, one is new
 _CARRIERS = ("DHL", "GLS", "PostNL")
 _DELAYS = {"DHL": (-1, 0, 0, 0, 1), "GLS": (-1, 0, 1, 2, 4), "PostNL": (0, 0, 0, 1, 2)}
@@ -157,6 +158,26 @@ class Orders:
                 "state": state,
                 "opened_on": opened.isoformat(),
                 "refund_cents": row["unit_cents"] if state == "refunded" else 0,
+            }
+            insert(self.database, "return_case", [case])
+
+    def announce_returns(self, reasons: Sequence[str]) -> None:
+        """Insert what customers will send back and what has not arrived yet, the demo's own customer first."""
+        announced = self.database.execute(
+            "SELECT number, sku FROM order_line JOIN orders USING (number) WHERE status = 'delivered' AND position = 1"
+            " AND (number, sku) NOT IN (SELECT number, sku FROM return_case)"
+            " ORDER BY customer_id = 1 DESC, number DESC LIMIT ?",
+            (_ANNOUNCED,),
+        ).fetchall()
+        for reason, (number, sku) in zip(reasons, announced, strict=False):
+            case = {
+                "number": number,
+                "sku": sku,
+                "quantity": 1,
+                "reason": reason,
+                "state": "opened",
+                "opened_on": self.today.isoformat(),
+                "refund_cents": 0,
             }
             insert(self.database, "return_case", [case])
 

@@ -16,6 +16,11 @@ __all__ = ["ENDINGS", "cents", "reason", "waits"]
 _NEWEST = 5
 _WHATS: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
     "refund_order": lambda of: f"a refund of {euros(of['amount_cents'])} for order {of['order_number']}",
+    "cancel_order": lambda of: f"to cancel order {of['order_number']}",
+    "receive_return": lambda of: f"to book in the return of {of['sku']} from order {of['order_number']}",
+    "transfer_stock": lambda of: (
+        f"to bring {of['quantity']} of {of['sku']} from {of['from_city']} to {of['to_city']}"
+    ),
     "change_price": lambda of: f"the price of {euros(of['price_cents'])} for {of['sku']}",
     "change_prices": lambda of: _prices(of["prices"]),
     "correct_stock": lambda of: f"a stock of {of['quantity']} for {of['sku']} in {of['city']}",

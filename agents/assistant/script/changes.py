@@ -5,8 +5,9 @@ from __future__ import annotations
 from ..._shared.script.brain import Skill
 from ..._shared.script.deliveries import ADDRESS_ASKS, HOLD_ASKS, change_address, hold_order
 from .content import change_product_text, publish_collection, unpublish_collection
+from .goods import receive_return, transfer_stock
 from .price_lists import change_prices
-from .values import change_price, correct_stock, refund_order
+from .values import cancel_order, change_price, correct_stock, refund_order
 from .writing import add_customer_note, draft_email, save_collection
 
 __all__ = ["CHANGES"]
@@ -23,6 +24,18 @@ CHANGES = (
         ),
         play=refund_order,
         example="Refund 20 euros for order 1104 because the zip broke",
+        opening="I'll open the order.",
+        changes=True,
+    ),
+    Skill(
+        tool="cancel_order",
+        needs=("order_details",),
+        asks=(
+            r"(?:cancel|call off|annul) (?:the |this |that |my )?(?:order|it$|it because|#?\d{4})",
+            r"order (?:number |no |nr )?#?\d{4,6} (?:should|shall|must|is to) be cancell?ed",
+        ),
+        play=cancel_order,
+        example="Cancel order 1120 because it was ordered twice",
         opening="I'll open the order.",
         changes=True,
     ),
@@ -61,6 +74,30 @@ CHANGES = (
         play=change_price,
         example="Set the price of the Trek 65 to 199 euros",
         opening="I'll look at the price tag.",
+        changes=True,
+    ),
+    Skill(
+        tool="receive_return",
+        needs=("order_details",),
+        asks=(
+            r"(?:receive|book in|take in|check in|accept|register) .*\breturn\b.*",
+            r"return of .*\b(?:has arrived|arrived|is here|came in|has come in)",
+        ),
+        play=receive_return,
+        example="Book in the return of order 1104",
+        opening="I'll open the order.",
+        changes=True,
+    ),
+    Skill(
+        tool="transfer_stock",
+        needs=("product_details",),
+        asks=(
+            r"(?:transfer|move|bring|shift|send) \d{1,3} .*",
+            r"(?:transfer|move|shift) .*\b(?:stock|pieces|from|to)\b.*",
+        ),
+        play=transfer_stock,
+        example="Transfer 2 Trek 65 from Leipzig to Berlin",
+        opening="I'll look at the shelves.",
         changes=True,
     ),
     Skill(

@@ -83,6 +83,8 @@ def _since(order: Mapping[str, Any]) -> Iterator[str]:
         yield "It is on hold."
     if order["refunded"] != euros(0):
         yield f"{order['refunded']} went back."
+    for case in order["returns"]:
+        yield f"• Comes back: {case['quantity']} × {case['product']} ({case['reason']}), {case['state']}."
 
 
 def _parcel(order: Mapping[str, Any]) -> str:

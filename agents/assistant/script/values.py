@@ -1,4 +1,4 @@
-"""Questions that would change what is worth money: refunds, prices and stock."""
+"""Questions that would change what is worth money: refunds, cancellations, prices and stock."""
 
 from __future__ import annotations
 
@@ -11,7 +11,15 @@ from ..._shared.script.brain import Play
 from ..._shared.script.products import not_sold
 from ..._shared.script.question import Question
 
-__all__ = ["cents_of", "change_price", "correct_stock", "goal", "refund_order", "without_price"]
+__all__ = [
+    "cancel_order",
+    "cents_of",
+    "change_price",
+    "correct_stock",
+    "goal",
+    "refund_order",
+    "without_price",
+]
 
 _MONEY = r"(?:€|\beur)\s*\d+(?:[.,]\d{1,2})?|\d+(?:[.,]\d{1,2})?\s*(?:€|eur\b|euros?\b)"
 _GOAL = r"\b(?:to|at|for)\s*(?:€|eur)?\s*(\d+(?:[.,]\d{1,2})?)(?!\d)(?:\s*(?:€|eur\b|euros?\b))?\s*$"
@@ -38,6 +46,19 @@ def refund_order(asked: Question) -> Play:
     (answer,) = yield [call("refund_order", **wanted)]
     about = f"{order['customer']}, who paid {order['total']}"
     return proposals.waits("refund_order", wanted, answer, about)
+
+
+def cancel_order(asked: Question) -> Play:
+    """Propose to call an order off."""
+    number = words.order_number(asked) or referents.shown_order(asked.past)
+    if number is None:
+        return "Which order shall be cancelled? Tell me its number."
+    (order,) = yield [call("order_details", order_number=number)]
+    if not order["found"]:
+        return f"There is no order with the number {number}."
+    wanted = {"order_number": number, "reason": proposals.reason(asked)}
+    (answer,) = yield [call("cancel_order", **wanted)]
+    return proposals.waits("cancel_order", wanted, answer, f"{order['customer']}, {order['total']}")
 
 
 def change_price(asked: Question) -> Play:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from marshmallow import Schema
 
-from example_app import database, fulfilment, orders, refunds
+from example_app import database, fulfilment, orders, refunds, returns
 from example_app.money import euros
 from flask_litro_agent import Mode, tool
 
@@ -15,8 +15,8 @@ class Params(Schema):
 
 
 @tool(
-    description="One order with its customer, its lines, its value and its parcel, what was refunded, whether it is"
-    " held back, and where it goes.",
+    description="One order with its customer, its lines, its value and its parcel, what was refunded and what"
+    " is kept of its money, what comes back of it, whether it is held back, and where it goes.",
     permission="orders:read",
     mode=Mode.READ,
     params=Params,
@@ -31,6 +31,19 @@ def order_details(params, ctx):
         "customer_id": order.customer_id,
         **order_facts(order),
         "refunded": euros(refunds.given(held, order.number)),
+        "kept": euros(refunds.kept(held, order.number)),
+        "returns": [_case(case) for case in returns.of_order(held, order.number)],
         "on_hold": fulfilment.is_held(held, order.number),
         "goes_to": fulfilment.address_of(held, order.number),
+    }
+
+
+def _case(case):
+    return {
+        "sku": case.sku,
+        "product": case.product,
+        "quantity": case.quantity,
+        "reason": case.reason,
+        "state": case.state,
+        "opened_on": case.opened_on,
     }

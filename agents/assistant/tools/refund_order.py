@@ -17,22 +17,23 @@ class Params(Schema):
 
 def preview(params, ctx):
     order = changes.order(params["order_number"])
-    before = refunds.given(database.connection(), order.number)
+    before, _ = as_of(params, ctx)
+    _check(order, params["amount_cents"])
     after = before + params["amount_cents"]
-    _check(order, after)
     label = f"Refunded to {order.customer} of {euros(order.total_cents)} for order {order.number}"
     return [Change(label, euros(before), euros(after))]
 
 
 def as_of(params, ctx):
-    order = changes.order(params["order_number"])
-    return [order.total_cents, refunds.given(database.connection(), order.number)]
+    held, number = database.connection(), changes.order(params["order_number"]).number
+    return [refunds.given(held, number), refunds.kept(held, number)]
 
 
 def _check(order, cents):
-    if cents > order.total_cents:
+    kept = refunds.kept(database.connection(), order.number)
+    if cents > kept:
         raise changes.Impossible(
-            f"{euros(cents)} in all would be more than order {order.number} cost ({euros(order.total_cents)})"
+            f"{euros(cents)} would be more than what we keep of the money for order {order.number}, {euros(kept)}"
         )
 
 
@@ -48,8 +49,8 @@ def _check(order, cents):
 )
 def refund_order(params, ctx):
     order = changes.order(params["order_number"])
-    _, before = ctx.as_of
-    _check(order, before + params["amount_cents"])
+    before, _ = ctx.as_of
+    _check(order, params["amount_cents"])
     given = refunds.give(
         database.connection(),
         order.number,
