@@ -257,10 +257,10 @@ def test_an_owners_folder_that_is_a_link_is_refused(store, tmp_path):
         store.last_seq(KEY)
 
 
-def test_owners_that_cannot_be_listed_are_an_error_and_not_none(store):
+def test_everybodys_sessions_that_cannot_be_listed_are_an_error_and_not_none(store):
     Path(os.path.dirname(log_path(store))).write_bytes(b"no folder")
     with pytest.raises(StoreError, match="cannot be listed"):
-        list(store.owners())
+        store.list(None)
 
 
 def test_sessions_that_cannot_be_listed_are_an_error_and_not_none(store):

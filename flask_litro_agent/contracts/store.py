@@ -106,9 +106,12 @@ class SessionStore(Protocol):
         ...
 
     def list(
-        self, owner: str, *, agent: str | None = None, after: str | None = None, limit: int = 50
+        self, owner: str | None, *, agent: str | None = None, after: str | None = None, limit: int = 50
     ) -> tuple[Sequence[SessionInfo], str | None]:
-        """Return one page of an owner's sessions, newest first, and the cursor of the next page or None."""
+        """Return one page of an owner's sessions, newest first, and the cursor of the next page or None.
+
+        With ``owner`` None, of everybody's.
+        """
         ...
 
     def delete(self, key: SessionKey, lease: Lease) -> None:

@@ -18,7 +18,7 @@ from flask_litro_agent.sessions.disk import Disk
 from flask_litro_agent.sessions.folder import Folder
 from flask_litro_agent.sessions.lease_file import LeaseFile, holder_of
 from flask_litro_agent.sessions.line import Header, named
-from flask_litro_agent.sessions.listing import list_owners, list_sessions
+from flask_litro_agent.sessions.listing import list_sessions, owners_folders
 from flask_litro_agent.sessions.log_writer import LogWriter
 from flask_litro_agent.sessions.logs import Logs, Stamp
 from flask_litro_agent.sessions.stop_marks import StopMarks
@@ -132,15 +132,11 @@ class FileStore:
         return self._logs.last_seq(key)
 
     def list(
-        self, owner: str, *, agent: str | None = None, after: str | None = None, limit: int = 50
+        self, owner: str | None, *, agent: str | None = None, after: str | None = None, limit: int = 50
     ) -> tuple[Sequence[SessionInfo], str | None]:
-        """Return one page of an owner's sessions; BadRequest for a cursor that no page gave."""
-        folder = self._folder.of_owner(owner)
-        return list_sessions(folder, self._disk, owner=owner, agent=agent, after=after, limit=limit)
-
-    def owners(self) -> Iterator[str]:
-        """Yield the id of everybody who has a session here; not part of the contract."""
-        return list_owners(self._folder.root, self._disk)
+        """Return one page of an owner's sessions, or of everybody's; BadRequest for a cursor that no page gave."""
+        folders = owners_folders(self._folder.root) if owner is None else [self._folder.of_owner(owner)]
+        return list_sessions(folders, self._disk, owner=owner, agent=agent, after=after, limit=limit)
 
     def delete(self, key: SessionKey, lease: Lease) -> None:
         """Put a tombstone in the log's place; the lease stays held until it is released."""

@@ -1,4 +1,4 @@
-"""An owner's sessions, newest first, page by page.
+"""One owner's sessions, or everybody's, newest first, page by page.
 
 The order is by the time of the last change, then by name; a cursor is the place of the last session that was shown.
 """
@@ -9,7 +9,7 @@ import base64
 import binascii
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from flask_litro_agent import strict_json
@@ -19,7 +19,7 @@ from flask_litro_agent.sessions.disk import Disk, open_regular
 from flask_litro_agent.sessions.folder import LOG
 from flask_litro_agent.sessions.line import MAX_HEADER, Header
 
-__all__ = ["list_owners", "list_sessions"]
+__all__ = ["list_sessions", "owners_folders"]
 
 _NAME = re.compile(r"[0-9a-f]{64}")
 
@@ -27,23 +27,30 @@ _NAME = re.compile(r"[0-9a-f]{64}")
 class _Place(NamedTuple):
     changed: int
     name: str
+    folder: str = ""
+
+    @property
+    def rank(self) -> tuple[int, str]:
+        return self.changed, self.name
 
 
 def list_sessions(
-    folder: str, disk: Disk, *, owner: str, agent: str | None, after: str | None, limit: int
+    folders: Iterable[str], disk: Disk, *, owner: str | None, agent: str | None, after: str | None, limit: int
 ) -> tuple[list[SessionInfo], str | None]:
-    """Return one page of the sessions in an owner's folder, and the next page's cursor or None.
+    """Return one page of the sessions in owners' folders, and the next page's cursor or None.
 
-    Raises BadRequest for a cursor that no page gave, StoreError when the folder cannot be read.
+    With an ``owner``, his alone. Raises BadRequest for a cursor that no page gave, StoreError when a folder cannot
+    be read.
     """
-    first = _read_cursor(after) if after is not None else None
+    first = _read_cursor(after).rank if after is not None else None
     page: list[SessionInfo] = []
     shown: _Place | None = None
-    for place in sorted(_places(folder), reverse=True):
-        if first is not None and place >= first:
+    places = (place for folder in folders for place in _places(folder))
+    for place in sorted(places, reverse=True):
+        if first is not None and place.rank >= first:
             continue
-        info = _info(folder, place, disk)
-        if info is None or info.key.owner != owner or agent not in (None, info.key.agent):
+        info = _info(place, disk)
+        if info is None or owner not in (None, info.key.owner) or agent not in (None, info.key.agent):
             continue
         if len(page) == limit and shown is not None:
             return page, _cursor(shown)
@@ -52,15 +59,11 @@ def list_sessions(
     return page, None
 
 
-def list_owners(root: str, disk: Disk) -> Iterator[str]:
-    """Yield the owner of each folder in which there is a session; StoreError when one cannot be read."""
+def owners_folders(root: str) -> Iterator[str]:
+    """Yield the folder of each owner; StoreError when the root cannot be read."""
     for name in sorted(_names(root)):
-        if not _NAME.fullmatch(name):
-            continue
-        folder = os.path.join(root, name)
-        infos = (_info(folder, place, disk) for place in _places(folder))
-        if info := next((info for info in infos if info is not None), None):
-            yield info.key.owner
+        if _NAME.fullmatch(name):
+            yield os.path.join(root, name)
 
 
 def _names(folder: str) -> list[str]:
@@ -77,15 +80,16 @@ def _places(folder: str) -> Iterator[_Place]:
         stem = name.removesuffix(LOG)
         if stem != name and _NAME.fullmatch(stem):
             try:
-                yield _Place(os.stat(os.path.join(folder, name), follow_symlinks=False).st_mtime_ns, stem)
+                found = os.stat(os.path.join(folder, name), follow_symlinks=False)
+                yield _Place(found.st_mtime_ns, stem, folder)
             except OSError:
                 continue
 
 
-def _info(folder: str, place: _Place, disk: Disk) -> SessionInfo | None:
+def _info(place: _Place, disk: Disk) -> SessionInfo | None:
     """Return what a log's header says; None for a tombstone, a log without entries, and what is no log."""
     try:
-        fd = open_regular(os.path.join(folder, place.name + LOG), os.O_RDONLY)
+        fd = open_regular(os.path.join(place.folder, place.name + LOG), os.O_RDONLY)
     except (OSError, StoreError):
         return None
     try:
@@ -99,7 +103,7 @@ def _info(folder: str, place: _Place, disk: Disk) -> SessionInfo | None:
 
 
 def _cursor(place: _Place) -> str:
-    return base64.urlsafe_b64encode(strict_json.encode(list(place))).decode()
+    return base64.urlsafe_b64encode(strict_json.encode(list(place.rank))).decode()
 
 
 def _read_cursor(text: str) -> _Place:

@@ -391,6 +391,15 @@ class StoreContract:
         assert [info.key for info in store.list(owner, agent="one")[0]] == [key]
         assert store.list(owner, agent="three") == ([], None)
 
+    def test_a_list_can_be_of_everybody_newest_first_and_paged(self, store: SessionStore) -> None:
+        keys = [_written(store, new_key(f"all{number}")) for number in range(5)]
+        first, cursor = store.list(None, limit=3)
+        rest, _ = store.list(None, after=cursor, limit=200)
+        found = [info.key for info in (*first, *rest)]
+        assert found[:5] == keys[::-1]
+        assert len({key.owner for key in keys}) == 5
+        assert len(found) == len(set(found))
+
     @pytest.mark.parametrize("limit", [1, 2, 3, 7, 8])
     def test_the_pages_of_a_list_are_the_list(self, store: SessionStore, limit: int) -> None:
         owner = new_key().owner

@@ -19,6 +19,7 @@ from flask_litro_agent.web.admin.entry import enter
 from flask_litro_agent.web.admin.inbox import InboxPages
 from flask_litro_agent.web.admin.rendering import HEADERS, Rendering
 from flask_litro_agent.web.admin.routes import Route
+from flask_litro_agent.web.admin.sessions import SessionPages
 
 __all__ = ["register_admin"]
 
@@ -53,7 +54,7 @@ def _blueprint(installed: Installation, prefix: str) -> Blueprint:
 
 
 def _routes(installed: Installation, rendering: Rendering) -> Iterator[Route]:
-    for pages in (InboxPages(installed, rendering),):
+    for pages in (InboxPages(installed, rendering), SessionPages(installed, rendering)):
         yield from pages.routes()
 
 

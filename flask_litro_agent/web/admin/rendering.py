@@ -6,7 +6,7 @@ import logging
 import secrets
 from typing import Any, Final
 
-from flask import Response, make_response, render_template, url_for
+from flask import Response, current_app, make_response, render_template, url_for
 from markupsafe import escape
 
 from flask_litro_agent.contracts import Actor
@@ -70,7 +70,9 @@ class Rendering:
 
     def _places(self, actor: Actor) -> Any:
         for endpoint, label, permission in _PLACES:
-            if may(self._installed, actor, permission):
+            if f"litro_admin.{endpoint}" in current_app.view_functions and may(
+                self._installed, actor, permission
+            ):
                 yield {"endpoint": f"litro_admin.{endpoint}", "label": say(label)}
 
     def _broken(self, template: str, error: Exception) -> Response:

@@ -105,7 +105,7 @@ class MemoryStore:
             found = [
                 (session.updated, session.created, key)
                 for key, session in self.memory.sessions.items()
-                if key.owner == owner and session.entries and agent in (None, key.agent)
+                if owner in (None, key.owner) and session.entries and agent in (None, key.agent)
             ]
         found = [row for row in sorted(found, reverse=True) if row[0] < _position(after)]
         page = [
