@@ -66,6 +66,11 @@ class Installation:
             raise ConfigurationError(f"no agent named {name!r}; there is: {there}")
         return self.agents[name]
 
+    def tool_of(self, proposal: Proposal) -> Tool | None:
+        """Return the tool that would run the proposal now; None when its agent has no such tool any more."""
+        agent = self.agents.get(proposal.agent)
+        return None if agent is None else agent.tools.get(proposal.tool)
+
     def start(
         self,
         key: SessionKey,

@@ -28,6 +28,7 @@ __all__ = [
     "AsOf",
     "Change",
     "Inverse",
+    "Labels",
     "Mode",
     "Preview",
     "Reconcile",
@@ -117,6 +118,7 @@ class Change:
 
 Preview = Callable[[dict[str, Any], ToolContext], "Sequence[Change] | UIResult"]
 AsOf = Callable[[dict[str, Any], ToolContext], Any]
+Labels = Callable[[dict[str, Any], ToolContext], Mapping[str, str]]
 Inverse = Callable[[dict[str, Any], Any], "tuple[str, Mapping[str, Any]] | None"]
 Reconcile = Callable[[str], "bool | None"]
 
@@ -139,6 +141,7 @@ class Tool:
     as_of: AsOf | None = field(default=None, repr=False)
     inverse: Inverse | None = field(default=None, repr=False)
     reconcile: Reconcile | None = field(default=None, repr=False)
+    labels: Labels | None = field(default=None, repr=False)
 
     @property
     def facts(self) -> ToolFacts:
@@ -161,6 +164,7 @@ def tool(
     as_of: AsOf | None = None,
     inverse: Inverse | None = None,
     reconcile: Reconcile | None = None,
+    labels: Labels | None = None,
 ) -> Callable[[ToolFunction], Tool]:
     """Declare the decorated function ``(params, ctx) -> value`` as a tool.
 
@@ -173,12 +177,15 @@ def tool(
     ``four_eyes``: who proposed may not approve. ``as_of(params, ctx)``: a version (JSON) of what it will change; a
     proposal whose version has moved is void. ``inverse(params, result)``: the ``(tool name, arguments)`` that take
     it back, or None. ``reconcile(idempotency_key)``: whether it happened, by asking the other side, or None.
+    ``labels(params, ctx)``: what the things are called that arguments name by an id, by argument name or by JSON
+    pointer; the card shows them beside the ids.
     """
 
     def declare(function: ToolFunction) -> Tool:
         source = _source(function)
         faults = list(_faults(function, description, permission, mode, params, shows))
         asked = {"preview": preview, "as_of": as_of, "inverse": inverse, "reconcile": reconcile}
+        asked |= {"labels": labels}
         faults += _write_faults(mode, ttl, four_eyes, asked)
         if faults:
             raise ConfigurationError(f"{source}: tool {_name(function)!r}: {fault}" for fault in faults)
@@ -197,6 +204,7 @@ def tool(
             as_of=as_of,
             inverse=inverse,
             reconcile=reconcile,
+            labels=labels,
         )
 
     return declare

@@ -168,7 +168,7 @@ def test_nobody_reaches_behind_the_gate():
     assert reached == []
 
 
-@pytest.mark.parametrize("method", ["preview", "as_of", "inverse", "reconcile"])
+@pytest.mark.parametrize("method", ["preview", "as_of", "inverse", "reconcile", "labels"])
 def test_what_stands_beside_a_tool_is_called_inside_the_wall_alone(method):
     called = [
         file

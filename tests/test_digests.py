@@ -1,4 +1,4 @@
-"""One property: equal digests, equal canonical bytes and equal arguments at the run are the same thing, typed.
+"""One property: equal digests, bytes, texts of the card and arguments at the run are the same thing, typed.
 
 1, 1.0 and true are three values, and so are "1" and null: for any JSON value, through any field that may stand.
 """
@@ -15,6 +15,7 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from marshmallow import Schema, fields
 
+from flask_litro_agent.core import cards
 from flask_litro_agent.core.execution import inline
 from flask_litro_agent.core.proposals import args_digest, digest_of
 from flask_litro_agent.errors import InvalidArguments
@@ -61,6 +62,24 @@ def made(value: Any) -> Canonical:
         raise
 
 
+def wording(part: cards.Part | None) -> Any:
+    """Return what a part of a card says, without its marks and labels."""
+    match part:
+        case cards.Line(name=name, kind=kind, text=text):
+            return name, kind, text
+        case cards.Group(name=name, kind=group, parts=parts):
+            return name, group, tuple(map(wording, parts))
+        case cards.Table(name=name, columns=columns, rows=rows):
+            cells = tuple(tuple(map(wording, row)) for row in rows)
+            return name, "table", tuple(column.text for column in columns), cells
+    return None
+
+
+def words(arguments: bytes) -> list[Any]:
+    """Return what the card says of arguments."""
+    return list(map(wording, cards.lines(arguments)))
+
+
 def near(value: Any) -> st.SearchStrategy[Any]:
     """Return values that are easily taken for this one."""
     likely: list[Any] = [value, str(value), [value], {"value": value}]
@@ -82,9 +101,17 @@ def near(value: Any) -> st.SearchStrategy[Any]:
 @example(({"a": 1}, {"a": 1.0}))
 @example(("é", "e\u0301"))
 @example((10**16, float(10**16)))
+@example(("\u202e", "\\u202e"))
+@example(("\\\u202e", "\\\\u202e"))
+@example(("a\nb", "a↵\nb"))
+@example(([{"a": 1}, {"a": 2}], [{"a": 1}, {"a": 2.0}]))
+@example(([{"a": None}, {"b": 1}], [{"a": None}, {"a": None, "b": 1}]))
+@example(([], {}))
+@example(('a", "b', ["a", "b"]))
 def test_equal_digests_equal_bytes_and_equal_arguments_are_one(pair: tuple[Any, Any]) -> None:
     one, other = (made(value) for value in pair)
     same_bytes = one.data == other.data
+    assert (words(one.data) == words(other.data)) is same_bytes
     assert (args_digest("change", one.data) == args_digest("change", other.data)) is same_bytes
     assert (typed(one.arguments) == typed(other.arguments)) is same_bytes
     assert (typed(pair[0]) == typed(pair[1])) is same_bytes

@@ -22,7 +22,7 @@ from flask_litro_agent.core.gate import AgentGate, Gate, NeedsApproval, Ran, Ref
 from flask_litro_agent.core.proposals import State, args_digest, digest_of
 from flask_litro_agent.core.proposing import summary
 from flask_litro_agent.core.visible import escape
-from flask_litro_agent.errors import ConfigurationError, LedgerAway, NotFound
+from flask_litro_agent.errors import ConfigurationError, LedgerAway, NotFound, ProposalClosed
 from flask_litro_agent.policies.permissions import Permissions
 from flask_litro_agent.schemas import MAX_CANONICAL
 from flask_litro_agent.settings import Settings
@@ -480,7 +480,7 @@ def gives(value):
     return give
 
 
-@pytest.mark.parametrize("beside", ["preview", "as_of"])
+@pytest.mark.parametrize("beside", ["preview", "as_of", "labels"])
 @pytest.mark.parametrize(
     ("value", "code"),
     [
@@ -495,9 +495,8 @@ def gives(value):
 )
 def test_what_cannot_be_shown_is_not_proposed(tmp_path, beside, value, code):
     """A card never has half of it."""
-    shown = (
-        [Change("x", None, value)] if beside == "preview" and not isinstance(value, BaseException) else value
-    )
+    whole = {"preview": [Change("x", None, value)], "as_of": value, "labels": {"number": value}}
+    shown = value if isinstance(value, BaseException) else whole[beside]
     bench = GateBench(tmp_path, Spy().tool(**{beside: gives(shown)}))
     outcome = bench.call()
     assert isinstance(outcome, Refused)
@@ -523,6 +522,109 @@ def test_a_preview_has_no_more_time_than_a_tool(tmp_path):
     assert bench.call().code == "failed"
     release.set()
     assert bench.ledger.find() == ([], None)
+
+
+# --- labels ---
+
+
+def labelled(folder, labels, *, params=Order, **declaration):
+    return GateBench(folder, Spy().tool(params=params, labels=labels, **declaration))
+
+
+def test_labels_are_asked_once_and_kept_by_their_place(tmp_path):
+    seen = []
+
+    def labels(params, ctx):
+        seen.append((dict(params), ctx.actor, ctx.call_id))
+        params["number"] = 8
+        return {"number": "Order of Anna Berg"}
+
+    bench = labelled(tmp_path, labels)
+    proposal = bench.propose(call_id="c1", turn_id="t1")
+    assert proposal.labels == {"/number": "Order of Anna Berg"}
+    assert proposal.input["number"] == 7
+    bench.approve(proposal)
+    assert seen == [({"number": 7, "note": "none"}, ANN, "c1")]
+
+
+def test_a_label_may_stand_anywhere_in_the_arguments(tmp_path):
+    params = Schema.from_dict({"skus": fields.List(fields.String())})
+    bench = labelled(tmp_path, gives({"/skus/1": "Tent"}), params=params)
+    assert bench.propose(arguments={"skus": ["a", "b"]}).labels == {"/skus/1": "Tent"}
+
+
+def test_a_label_is_no_part_of_the_digest(tmp_path):
+    names = iter(["Anna", "Berta"])
+    bench = labelled(tmp_path, lambda params, ctx: {"number": next(names)})
+    first, second = bench.propose(), bench.propose(session_id="s2", arguments={"number": 8})
+    assert digest_of("p", replace(second, arguments=first.arguments, session="s1")) == digest_of("p", first)
+
+
+def test_a_label_that_changed_since_makes_nothing_void_by_itself(tmp_path):
+    """E7."""
+    names = {7: "Anna"}
+    bench = labelled(tmp_path, lambda params, ctx: {"number": names[7]})
+    proposal = bench.propose()
+    names[7] = "Berta"
+    assert bench.approve(proposal).outcome == "ok"
+    assert bench.now(proposal).labels == {"/number": "Anna"}
+
+
+def test_a_label_that_is_in_the_version_makes_it_void_when_it_changed(tmp_path):
+    """E7."""
+    names = {7: "Anna"}
+    bench = labelled(
+        tmp_path,
+        lambda params, ctx: {"number": names[7]},
+        as_of=lambda params, ctx: [params["number"], names[7]],
+    )
+    proposal = bench.propose()
+    names[7] = "Berta"
+    with pytest.raises(ProposalClosed):
+        bench.approve(proposal)
+    assert bench.now(proposal).reason == "as_of_changed"
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        None, [], "number", {"numbr": "Anna"}, {"/number/0": "x"}, {"": "x"}, {"number": None}, {"number": 7},
+        {"number": ["Anna"]}, {7: "Anna"}, {"number": "\x00"}, {"number": "\ud800"},
+    ],
+    ids=repr,
+)  # fmt: skip
+def test_labels_of_what_is_not_there_or_no_text_are_a_failure(tmp_path, value):
+    bench = labelled(tmp_path, gives(value))
+    assert bench.call().code == "failed"
+    assert bench.ledger.find() == ([], None)
+
+
+def test_no_labels_are_no_failure(tmp_path):
+    assert not labelled(tmp_path, gives({})).propose().labels
+
+
+def test_a_list_has_no_label_but_its_items_may(tmp_path):
+    params = Schema.from_dict({"skus": fields.List(fields.String())})
+    bench = labelled(tmp_path, gives({"skus": "Tents"}), params=params)
+    assert bench.call(arguments={"skus": ["a"]}).code == "failed"
+
+
+# --- what was filled in ---
+
+
+def test_what_the_schema_filled_in_is_kept(bench):
+    assert bench.propose().filled == ("/note",)
+    assert bench.propose(arguments={"number": 8, "note": "none"}).filled == ()
+
+
+def test_what_is_proposed_again_keeps_what_the_model_left_out(bench):
+    first = bench.propose()
+    bench.gate.dismiss(first.id, first.digest, OLA)
+    again = bench.gate.repeat(first.id, OLA).proposal
+    assert (again.arguments, again.filled) == (first.arguments, ("/note",))
+
+
+# --- versions, ttl ---
 
 
 @pytest.mark.parametrize(

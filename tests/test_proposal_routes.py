@@ -66,9 +66,12 @@ def nothing_happened(app, proposal_id):
 
 def age(app, proposal_id, ms):
     """Make a proposal that much older."""
-    statement = (
-        update(proposal).where(proposal.c.id == proposal_id).values(created_at=proposal.c.created_at - ms)
-    )
+    change(app, proposal_id, created_at=proposal.c.created_at - ms)
+
+
+def change(app, proposal_id, **values):
+    """Change a row behind the ledger's back."""
+    statement = update(proposal).where(proposal.c.id == proposal_id).values(**values)
     app.extensions["litro_agent"].books.database.write(
         lambda connection: connection.execute(statement).close()
     )
@@ -88,6 +91,34 @@ class TestCard:
         """E5."""
         card = ops.get(eve.ask(order=12345678901234567890)["proposal_id"]).json
         assert card["fields"]["order"] == "12345678901234567890"
+
+    def test_it_says_the_same_for_people(self, ops, eve):
+        card = ops.get(eve.ask(order=7, text="a\u202e")["proposal_id"]).json
+        assert card["lines"] == [
+            {"path": "/order", "name": "order", "kind": "number", "text": "7"},
+            {"path": "/text", "name": "text", "kind": "text", "text": '"a\\u202e"', "marks": ["escaped"]},
+        ]
+        assert card["labels"] == {}
+
+    def test_it_says_whether_it_can_be_undone(self, app, ops, eve):
+        asked = [eve.ask(tool, order)["proposal_id"] for tool, order in (("refund", 1), ("charge", 2))]
+        assert [ops.get(each).json["can_be_undone"] for each in asked] == [True, False]
+
+    def test_nobody_knows_whether_the_change_of_a_tool_that_is_gone_can_be_undone(
+        self, app, ops, proposal_id
+    ):
+        change(app, proposal_id, tool="withdrawn")
+        assert ops.get(proposal_id).json["can_be_undone"] is None
+
+    def test_it_tells_an_operator_why_he_may_not_approve(self, app, ops, eve):
+        own = ops.ask("charge", order=3)["proposal_id"]
+        other = eve.ask("charge", order=4)["proposal_id"]
+        assert [ops.get(each).json["hindrance"] for each in (own, other)] == ["four_eyes", None]
+        ops.decide("dismiss", other)
+        assert ops.get(other).json["hindrance"] == "closed"
+        app.extensions["people"]["ops"] = type(EVE)("ops", "Olga", frozenset({"litro:approve"}))
+        assert ops.get(own).json["hindrance"] == "permission"
+        assert "hindrance" not in eve.get(other).json
 
     def test_its_owner_reads_it_without_what_is_the_operators(self, app, eve, ops, proposal_id):
         ops.decide("approve", proposal_id)

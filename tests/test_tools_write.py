@@ -46,20 +46,20 @@ async def late(*args: Any) -> None:
     """Answer some time."""
 
 
-FUNCTIONS = ("preview", "as_of", "inverse", "reconcile")
+FUNCTIONS = ("preview", "as_of", "inverse", "reconcile", "labels")
 
 
 def test_a_write_tool_is_what_was_declared() -> None:
     given = dict.fromkeys(FUNCTIONS, preview)
     made = declare(ttl=60, four_eyes=True, **given)
     assert (made.ttl, made.four_eyes) == (60, True)
-    assert [getattr(made, name) for name in FUNCTIONS] == [preview] * 4
+    assert [getattr(made, name) for name in FUNCTIONS] == [preview] * len(FUNCTIONS)
 
 
 def test_nothing_of_it_must_be_said() -> None:
     made = declare()
     assert (made.ttl, made.four_eyes) == (DEFAULT_TTL, False) == (300, False)
-    assert [getattr(made, name) for name in FUNCTIONS] == [None] * 4
+    assert [getattr(made, name) for name in FUNCTIONS] == [None] * len(FUNCTIONS)
 
 
 @pytest.mark.parametrize("ttl", [0, -1, 1.5, True, "300", None])

@@ -27,7 +27,7 @@ def proposals(states: tuple[str, ...], agent: str | None, owner: str | None, as_
     """List proposals, newest first."""
     wanted = [State(state) for state in states] or None
     found = _every(states=wanted, agent=agent, owner=owner)
-    print_rows([card(proposal, is_operator=True) for proposal in found], as_json, _LINE)
+    print_rows([_card(proposal) for proposal in found], as_json, _LINE)
 
 
 @click.command()
@@ -43,7 +43,11 @@ def dismiss(proposal_id: str, operator_id: str, note: str | None, as_json: bool)
     digest = app.gate.proposal(proposal_id, operator).digest
     dismissed = app.gate.dismiss(proposal_id, digest, operator, note)
     app.tell(dismissed)
-    print_rows([card(dismissed, is_operator=True)], as_json, _LINE)
+    print_rows([_card(dismissed)], as_json, _LINE)
+
+
+def _card(proposal: Proposal) -> dict[str, Any]:
+    return card(proposal, is_operator=True, tool=installed().tool_of(proposal))
 
 
 def _every(**conditions: Any) -> Iterator[Proposal]:

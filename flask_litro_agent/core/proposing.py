@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 from flask_litro_agent.contracts import Actor
-from flask_litro_agent.core import output
+from flask_litro_agent.core import cards, output
 from flask_litro_agent.core.ledger import Dismissed, Flooded, Ledger, Recorded, Twin
 from flask_litro_agent.core.outcome import CallSite, NeedsApproval, Refused
 from flask_litro_agent.core.proposals import Proposal, ProposalDraft
@@ -16,12 +17,13 @@ from flask_litro_agent.core.protected import matches
 from flask_litro_agent.core.verdicts import copied
 from flask_litro_agent.core.visible import escape, is_seen
 from flask_litro_agent.core.wiring import Wiring
-from flask_litro_agent.schemas import Canonical
+from flask_litro_agent.schemas import Canonical, pointer
 from flask_litro_agent.tools import Change, Tool, ToolContext, UIResult, tool_contract
 
 __all__ = ["as_of_now", "asks_four_eyes", "propose", "summary"]
 
 _PREVIEW_LIMIT: Final = 16 * 1024
+_LABELS_LIMIT: Final = 16 * 1024
 _AS_OF_LIMIT: Final = 4 * 1024
 _SUMMARY_LIMIT: Final = 300
 
@@ -38,6 +40,8 @@ def propose(
 ) -> NeedsApproval | Refused:
     """Record the change that the call asks for; nothing of it happens. Raise what the tool's own functions raise."""
     draft = _draft(wiring, agent, tool, canonical, actor, site)
+    if site.relation == "again":
+        draft = replace(draft, filled=(*draft.filled, *_filled_before(ledger, site)))
     match ledger.record(draft):
         case Recorded(proposal, is_new):
             return NeedsApproval(proposal, is_new)
@@ -95,6 +99,7 @@ def _draft(
         call_id=site.call_id,
     )
     as_of = as_of_now(wiring, tool, copy.deepcopy(canonical.arguments), context, seconds, site)
+    named = _labels(wiring, tool, canonical, context, seconds, site)
     return ProposalDraft(
         agent=agent,
         owner=actor.id if site.owner is None else site.owner,
@@ -115,7 +120,46 @@ def _draft(
         limit_ms=int(limits.tool_seconds * 1000),
         made_from=site.made_from,
         relation=site.relation,
+        labels=named,
+        filled=canonical.filled,
     )
+
+
+def _filled_before(ledger: Ledger, site: CallSite) -> Sequence[str]:
+    """Return what the schema filled in when the model asked: who proposes it again gives every value."""
+    first = None if site.made_from is None else ledger.get(site.made_from)
+    return () if first is None else first.filled
+
+
+def _labels(
+    wiring: Wiring, tool: Tool, canonical: Canonical, context: ToolContext, seconds: float, site: CallSite
+) -> dict[str, str] | None:
+    """Return what the tool calls the things that its arguments name, by JSON pointer."""
+    named = tool.labels
+    if named is None:
+        return None
+    arguments = copy.deepcopy(canonical.arguments)
+    value = _aside(wiring, lambda ctx: named(arguments, ctx), context, seconds, site)
+    if not isinstance(value, Mapping):
+        raise TypeError(f"the labels of {tool.name} must be a mapping, not {type(value).__name__}")
+    there = frozenset(cards.places(canonical.data))
+    return {
+        _place(tool, name, there): _label(tool, name, text)
+        for name, text in output.plain(value, limit=_LABELS_LIMIT).items()
+    }
+
+
+def _place(tool: Tool, name: str, there: frozenset[str]) -> str:
+    place = name if name in there else pointer("", name)
+    if place not in there:
+        raise ValueError(f"the labels of {tool.name} name {name!r}, and no single value stands there")
+    return place
+
+
+def _label(tool: Tool, name: str, text: object) -> str:
+    if not isinstance(text, str):
+        raise TypeError(f"the label {name!r} of {tool.name} must be a text, not {type(text).__name__}")
+    return text
 
 
 def _preview(

@@ -5,6 +5,7 @@
     anthropic_strict(documents)    a request's documents as Anthropic's strict mode takes them
     load_arguments(schema, raw)    what a tool gets
     canonicalise(schema, raw)      the one form of arguments that is shown, compared and run
+    pointer(path, name)            how a place in them is written
     write_schema_faults(schema)    why a schema has no such form
 
 The rule that must not be broken: a document accepts nothing that its schema's ``load`` rejects, apart from its
@@ -14,6 +15,7 @@ The rule that must not be broken: a document accepts nothing that its schema's `
 from flask_litro_agent.schemas.arguments import load_arguments
 from flask_litro_agent.schemas.canonical import MAX_CANONICAL, Canonical, canonicalise
 from flask_litro_agent.schemas.document import JSONSchema, json_schema
+from flask_litro_agent.schemas.filled import pointer
 from flask_litro_agent.schemas.profiles import anthropic_strict, openai_strict
 from flask_litro_agent.schemas.write_faults import write_schema_faults
 
@@ -26,5 +28,6 @@ __all__ = [
     "json_schema",
     "load_arguments",
     "openai_strict",
+    "pointer",
     "write_schema_faults",
 ]

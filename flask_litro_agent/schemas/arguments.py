@@ -16,7 +16,7 @@ from flask_litro_agent.errors import InvalidArguments
 from flask_litro_agent.schemas.reading import Partial, droppable, reads_itself, slots
 from flask_litro_agent.strict_json import MAX_DEPTH
 
-__all__ = ["load_arguments", "read"]
+__all__ = ["given", "load_arguments", "read"]
 
 _MESSAGE: Final = "the arguments do not fit the tool's parameters"
 _OUT_OF_RANGE: Final = {"_schema": ["A number is out of range."]}
@@ -30,11 +30,16 @@ def load_arguments(schema: Schema, raw: object) -> dict[str, Any]:
     Raise InvalidArguments when they are no object, too deep, or refused by a field; what an author's own
     validator raises beside ValidationError passes through.
     """
+    return read(schema, given(schema, raw))
+
+
+def given(schema: Schema, raw: object) -> Any:
+    """Return what a call gives of the arguments: all but the nulls that mean "left out"."""
     if not isinstance(raw, Mapping):
         raise _refused({"_schema": [f"Must be an object, not {_kind(raw)}."]})
     if _depth(raw) > MAX_DEPTH:
         raise _refused({"_schema": [f"Must not be nested deeper than {MAX_DEPTH} levels."]})
-    return read(schema, _pruned(schema, raw, None))
+    return _pruned(schema, raw, None)
 
 
 def read(schema: Schema, raw: Mapping[str, Any]) -> dict[str, Any]:

@@ -17,7 +17,8 @@ from typing import Any, Final
 from marshmallow import Schema, fields
 
 from flask_litro_agent.errors import InvalidArguments
-from flask_litro_agent.schemas.arguments import load_arguments, read
+from flask_litro_agent.schemas.arguments import given, read
+from flask_litro_agent.schemas.filled import filled
 from flask_litro_agent.schemas.plain import plain
 from flask_litro_agent.schemas.reading import slots
 
@@ -29,24 +30,30 @@ MAX_CANONICAL: Final = 16 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Canonical:
-    """The bytes, and the arguments that the schema loads from them."""
+    """The bytes, the arguments that the schema loads from them, and what of them the schema filled in.
+
+    ``filled`` has JSON pointers into the bytes, such as ``/lines/0/currency``.
+    """
 
     data: bytes
     arguments: dict[str, Any]
+    filled: tuple[str, ...] = ()
 
 
 def canonicalise(schema: Schema, raw: object) -> Canonical:
     """Return the canonical form of a call's arguments; raise InvalidArguments when they have none."""
-    loaded = load_arguments(schema, raw)
+    asked = given(schema, raw)
+    loaded = read(schema, asked)
     if loose := list(_loose_integers(schema, raw, "")):
         raise InvalidArguments(
             "whole numbers are not rounded", {path: ["Not a valid integer."] for path in loose}
         )
     data = _bytes(schema, loaded)
-    arguments = read(schema, json.loads(data))
+    written = json.loads(data)
+    arguments = read(schema, written)
     if _bytes(schema, arguments) != data:
         raise _without_form("reading what was written gives another value")
-    return Canonical(data, arguments)
+    return Canonical(data, arguments, tuple(filled(schema, asked, written)))
 
 
 def _bytes(schema: Schema, loaded: dict[str, Any]) -> bytes:

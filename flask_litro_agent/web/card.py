@@ -5,9 +5,14 @@ from __future__ import annotations
 import json
 from typing import Any, Final
 
-from flask_litro_agent.core.proposals import Proposal
+from flask_litro_agent.contracts import Actor
+from flask_litro_agent.core import cards
+from flask_litro_agent.core.operators import APPROVE
+from flask_litro_agent.core.proposals import Proposal, State
+from flask_litro_agent.core.visible import Visible
+from flask_litro_agent.tools import Tool
 
-__all__ = ["card"]
+__all__ = ["card", "hindrance", "part"]
 
 _SHOWN: Final = (
     "id",
@@ -37,13 +42,59 @@ _SHOWN: Final = (
 _INNER: Final = ("owner", "turn", "call_id", "claimed_at", "started_at", "decided_by", "result", "error_id")
 
 
-def card(proposal: Proposal, *, is_operator: bool) -> dict[str, Any]:
-    """Return the proposal as JSON. ``fields`` are the arguments, each as JSON text: a browser's numbers would round."""
+def card(proposal: Proposal, *, is_operator: bool, tool: Tool | None = None) -> dict[str, Any]:
+    """Return the proposal as JSON; ``tool`` is the one that would run now, None when it is gone.
+
+    ``fields`` are the arguments, each as JSON text: a browser's numbers would round. ``lines`` are the same for people.
+    """
     names = _SHOWN + _INNER if is_operator else _SHOWN
     shown = {name: getattr(proposal, name) for name in names}
     fields = {name: _text(value) for name, value in proposal.input.items()}
-    arguments = proposal.arguments.decode()
-    return {**shown, "state": proposal.state.value, "arguments": arguments, "fields": fields}
+    lines = cards.lines(proposal.arguments, filled=proposal.filled, labels=proposal.labels)
+    return {
+        **shown,
+        "state": proposal.state.value,
+        "arguments": proposal.arguments.decode(),
+        "fields": fields,
+        "lines": [part(line) for line in lines],
+        "labels": dict(proposal.labels or {}),
+        "can_be_undone": None if tool is None else tool.inverse is not None,
+    }
+
+
+def hindrance(proposal: Proposal, operator: Actor) -> str | None:
+    """Return why this operator's approval would be refused at once; None when nothing is known against it.
+
+    ``closed``, ``permission`` or ``four_eyes``. It is for the page alone: the gate decides.
+    """
+    if proposal.state is not State.PROPOSED:
+        return "closed"
+    if not (operator.may(APPROVE) and operator.may(proposal.permission)):
+        return "permission"
+    is_own = operator.id in (proposal.proposer, proposal.owner)
+    return "four_eyes" if proposal.four_eyes and is_own else None
+
+
+def part(shown: cards.Part) -> dict[str, Any]:
+    """Return a part of a card as JSON; without marks and a label where it has none."""
+    told: dict[str, Any] = {"path": shown.path, "name": shown.name, "kind": shown.kind}
+    if shown.marks:
+        told["marks"] = shown.marks
+    match shown:
+        case cards.Line(text=text, label=label):
+            told["text"] = text
+            if label is not None:
+                told["label"] = _named(label)
+        case cards.Group(parts=parts):
+            told["parts"] = [part(inner) for inner in parts]
+        case cards.Table(columns=columns, rows=rows):
+            told["columns"] = [_named(column) for column in columns]
+            told["rows"] = [[cell and part(cell) for cell in row] for row in rows]
+    return told
+
+
+def _named(shown: Visible) -> dict[str, Any]:
+    return {"text": shown.text, "marks": shown.marks} if shown.marks else {"text": shown.text}
 
 
 def _text(value: Any) -> str:

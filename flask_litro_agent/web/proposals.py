@@ -18,7 +18,7 @@ from flask_litro_agent.core.proposals import Proposal
 from flask_litro_agent.errors import AgentError, BadRequest, ProposalClosed
 from flask_litro_agent.installation import Installation
 from flask_litro_agent.web import forms, guards
-from flask_litro_agent.web.card import card
+from flask_litro_agent.web.card import card, hindrance
 
 __all__ = ["ProposalViews"]
 
@@ -46,9 +46,11 @@ class ProposalViews:
         """Return the proposal's card; for an operator, with a token for the forms."""
         guards.check_fetch(request, self._installed.settings)
         actor = self._installed.identity.current()
-        shown = card(self._seen(proposal_id, actor), is_operator=actor.may(APPROVE))
+        proposal = self._seen(proposal_id, actor)
+        shown = self._card(proposal, actor)
         if actor.may(APPROVE):
             shown["csrf_token"] = forms.fresh_token()
+            shown["hindrance"] = hindrance(proposal, actor)
         return jsonify(shown)
 
     def approve(self, proposal_id: str) -> Response:
@@ -122,26 +124,29 @@ class ProposalViews:
             self._installed.tell(proposal)  # a check may have made it void
             raise
         self._installed.tell(decided, wake=True)
-        return _answer(decided, operator, status=200)
+        return self._answer(decided, operator, status=200)
 
     def _proposed(self, outcome: Outcome, operator: Actor) -> Response:
         match outcome:
             case NeedsApproval(proposal):
-                return _answer(proposal, operator, status=201)
+                return self._answer(proposal, operator, status=201)
             case Refused(code, message, errors):
                 raise AgentError(f"{code}: {message}", status=409, errors=errors)
             case _:
                 raise TypeError("a write tool ran in a call")
 
+    def _answer(self, proposal: Proposal, operator: Actor, *, status: int) -> Response:
+        """Answer JSON with the card, and a form with the way to it: loading that page again decides nothing."""
+        if request.mimetype == forms.FORM:
+            place: Any = redirect(url_for("litro.proposal", proposal_id=proposal.id), code=303)
+            return Response(headers=list(place.headers), status=303)
+        response = jsonify(self._card(proposal, operator))
+        response.status_code = status
+        return response
 
-def _answer(proposal: Proposal, operator: Actor, *, status: int) -> Response:
-    """Answer JSON with the card, and a form with the way to it: loading that page again decides nothing."""
-    if request.mimetype == forms.FORM:
-        place: Any = redirect(url_for("litro.proposal", proposal_id=proposal.id), code=303)
-        return Response(headers=list(place.headers), status=303)
-    response = jsonify(card(proposal, is_operator=operator.may(APPROVE)))
-    response.status_code = status
-    return response
+    def _card(self, proposal: Proposal, actor: Actor) -> dict[str, Any]:
+        tool = self._installed.tool_of(proposal)
+        return card(proposal, is_operator=actor.may(APPROVE), tool=tool)
 
 
 def _needed(form: dict[str, str], name: str) -> str:
