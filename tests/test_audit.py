@@ -43,9 +43,13 @@ def five(database, chain):
 
 
 def write(database: Any, chain: Audit, number: int = 0) -> Head:
+    return append(database, chain, kind="ceiling", number=number)
+
+
+def append(database: Any, chain: Audit, *, kind: str, number: int = 0) -> Head:
     def work(connection: Connection) -> Head:
         return chain.append(
-            connection, kind="ceiling", actor="olá", subject=f"agent:{number}", data={"number": number}
+            connection, kind=kind, actor="olá", subject=f"agent:{number}", data={"number": number}
         )
 
     head: Head = database.write(work)
@@ -113,6 +117,19 @@ def test_in_a_file_somebody_may_leave_text_where_bytes_stand(database, chain, fi
     )
     assert [(row.at is None, row.is_destroyed) for row in chain.rows()][:2] == [(False, False), (True, True)]
     assert "row 2 was changed: its hash is not its own" in chain.verify().faults
+
+
+def test_the_newest_rows_are_listed_by_kind_and_in_front_of_a_number(database, chain, five):
+    append(database, chain, kind="dismissed")
+    assert [row.seq for row in chain.newest(limit=2)] == [6, 5]
+    assert [row.seq for row in chain.newest(before=3)] == [2, 1]
+    assert [row.seq for row in chain.newest(kind="ceiling", before=5, limit=2)] == [4, 3]
+    assert [row.seq for row in chain.newest(kind="dismissed")] == [6]
+
+
+def test_a_destroyed_row_is_among_the_newest_as_one(database, chain, five):
+    change(database, update(audit).where(audit.c.seq == 5).values(data=b"{"))
+    assert [row.is_destroyed for row in chain.newest(limit=2)] == [True, False]
 
 
 def test_a_row_has_the_databases_time(database):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import subprocess
 import sys
 import threading
@@ -13,10 +14,19 @@ from hypothesis import strategies as st
 from sqlalchemy import event, select, update
 
 from flask_litro_agent.core.audit import Audit
-from flask_litro_agent.core.ceiling import Ceiling, FixedCeiling, Level, Levels, agent_scope, tool_scope
+from flask_litro_agent.core.ceiling import (
+    Ceiling,
+    FixedCeiling,
+    Level,
+    Levels,
+    Overview,
+    Stored,
+    agent_scope,
+    tool_scope,
+)
 from flask_litro_agent.core.gate import NeedsApproval, Ran
 from flask_litro_agent.core.tables import POLICY, audit, ceiling, epoch
-from flask_litro_agent.errors import BadRequest, LedgerAway
+from flask_litro_agent.errors import AgentError, BadRequest, LedgerAway
 from flask_litro_agent.tools import Mode
 from tests.databases import open_database
 from tests.gate_bench import ANN, GateBench, Spy
@@ -250,6 +260,91 @@ def test_a_level_in_the_database_that_is_none_is_no_level(sqlite):
     sqlite.write(lambda connection: connection.execute(update(ceiling).values(level="EXECUTE")).close())
     with pytest.raises(BadRequest, match="no level named 'EXECUTE'"):
         top.levels()
+
+
+# clearing a level, and what is known about all of them
+
+
+def test_a_cleared_level_is_audited_moves_the_epoch_and_lets_what_is_above_hold_again(database, top):
+    top.set("agent:desk", Level.READ, by="ola")
+    assert top.clear("agent:desk", by="olu") == Levels(epoch=2, site=Level.PROPOSE, lower={})
+    assert rows(database)[1] == ("ceiling", "olu", "agent:desk", b'{"after":null,"before":"read"}')
+
+
+def test_the_site_that_is_cleared_is_at_its_first_level_again(database):
+    top = made(database, first=Level.READ)
+    top.set("site", Level.EXECUTE, by="ola")
+    assert top.clear("site", by="ola").site is Level.READ
+
+
+def test_what_an_agent_declares_outlives_a_clearing(sqlite):
+    top = made(sqlite, declared={"agent:desk": Level.READ})
+    assert top.clear("agent:desk", by="ola").of("desk") is Level.READ
+
+
+def test_the_level_of_a_tool_that_is_gone_can_be_cleared_and_not_be_set(sqlite):
+    made(sqlite).set("tool:desk.refund", Level.OFF, by="ola")
+    later = Ceiling(sqlite, Audit(sqlite), first=Level.PROPOSE, declared={}, scopes=frozenset())
+    with pytest.raises(BadRequest, match="no scope named"):
+        later.set("tool:desk.refund", Level.OFF, by="ola")
+    assert later.clear("tool:desk.refund", by="ola").lower == {}
+    with pytest.raises(BadRequest, match="no scope named"):
+        later.clear("tool:desk.refund", by="ola")
+
+
+def test_the_overview_has_what_is_stored_what_is_declared_and_who_changed_it(sqlite):
+    top = made(sqlite, declared={"agent:other": Level.READ})
+    top.set("agent:desk", Level.OFF, by="ola")
+    found = top.overview()
+    (stored,) = found.stored.values()
+    assert (stored.scope, stored.level, stored.changed_by) == ("agent:desk", Level.OFF, "ola")
+    assert (found.first, found.declared) == (Level.PROPOSE, {"agent:other": Level.READ})
+    assert found.levels == top.levels()
+
+
+@given(levels, st.none() | levels, st.none() | levels)
+def test_the_overview_foresees_what_a_change_would_put_in_force(site, before, after):
+    there = {"site": Level.PROPOSE, "agent:desk": Level.EXECUTE}
+    stored = {
+        name: Stored(scope=name, level=one, changed_by="x", changed_at=1) for name, one in there.items()
+    }
+    found = Overview(epoch=3, first=site, declared={"tool:desk.refund": Level.READ}, stored=stored)
+    for scope, level in (("site", before), ("agent:desk", after)):
+        without = {name: one for name, one in stored.items() if name != scope}
+        made_so = (
+            without if level is None else without | {scope: dataclasses.replace(stored[scope], level=level)}
+        )
+        assert found.levels_with(scope, level) == dataclasses.replace(found, stored=made_so).levels
+
+
+def test_every_scope_is_listed_the_site_first(sqlite):
+    assert made(sqlite).scopes == ("site", *sorted(SCOPES))
+
+
+# a page that is older than the ceiling
+
+
+def test_nobody_raises_what_another_has_lowered_meanwhile(database, top):
+    seen = top.levels().epoch
+    top.set("site", Level.OFF, by="ola")
+    with pytest.raises(AgentError, match="load it again") as raised:
+        top.set("site", Level.READ, by="olu", seen=seen)
+    with pytest.raises(AgentError, match="load it again"):
+        top.clear("site", by="olu", seen=seen)
+    assert raised.value.status == 409
+    assert top.levels() == Levels(epoch=1, site=Level.OFF, lower={})
+    assert len(rows(database)) == 1
+
+
+def test_lowering_goes_through_whatever_was_seen(top):
+    seen = top.levels().epoch
+    top.set("site", Level.READ, by="ola")
+    assert top.set("site", Level.OFF, by="olu", seen=seen).site is Level.OFF
+
+
+def test_whoever_has_seen_the_newest_may_raise(top):
+    seen = top.set("site", Level.OFF, by="ola").epoch
+    assert top.set("site", Level.READ, by="olu", seen=seen).site is Level.READ
 
 
 # what is refused

@@ -174,15 +174,44 @@ class TestCeiling:
 
     def test_a_level_is_set_audited_and_in_force(self, app, litro):
         result = litro("ceiling", "set", "agent:desk", "read")
-        assert (result.exit_code, result.output) == (0, "site  propose\nagent:desk  read\n")
+        assert result.exit_code == 0
+        site, desk = result.output.splitlines()
+        assert (site, desk.split()[:2], desk.split()[3][:4]) == (
+            "site  propose",
+            ["agent:desk", "read"],
+            "cli:",
+        )
         assert books(app).ceiling.levels().of("desk", "refund") is Level.READ
         (row,) = books(app).audit.rows()
         assert (row.kind, row.subject, row.actor.startswith("cli:")) == ("ceiling", "agent:desk", True)
 
-    def test_json(self, litro):
-        stands = [{"scope": "site", "level": "propose"}, {"scope": "tool:desk.refund", "level": "off"}]
-        assert read(litro("ceiling", "set", "tool:desk.refund", "off", "--json")) == stands
-        assert read(litro("ceiling", "show", "--json")) == stands
+    def test_json_says_what_is_in_force_and_who_set_it(self, litro):
+        site, tool = read(litro("ceiling", "set", "tool:desk.refund", "off", "--json"))
+        assert site == dict.fromkeys(("stored", "declared", "changed_by", "changed_at")) | {
+            "scope": "site",
+            "level": "propose",
+        }
+        assert (tool["scope"], tool["level"], tool["stored"]) == ("tool:desk.refund", "off", "off")
+        assert tool["changed_by"].startswith("cli:")
+        assert tool["changed_at"].endswith("+00:00")
+        assert read(litro("ceiling", "show", "--json")) == [site, tool]
+
+    def test_a_level_is_cleared_and_what_is_above_it_holds_again(self, app, litro):
+        litro("ceiling", "set", "agent:desk", "read")
+        result = litro("ceiling", "clear", "agent:desk")
+        assert (result.exit_code, result.output) == (0, "site  propose\n")
+        assert books(app).ceiling.levels().of("desk", "refund") is Level.PROPOSE
+
+    def test_its_history_is_printed_newest_first(self, litro):
+        litro("ceiling", "set", "site", "read")
+        litro("ceiling", "clear", "site")
+        lines = litro("ceiling", "history").output.splitlines()
+        assert [line.split("  ")[1:3] for line in lines] == [
+            ["site", "read -> inherited"],
+            ["site", "inherited -> read"],
+        ]
+        (newest,) = read(litro("ceiling", "history", "--limit", "1", "--json"))
+        assert (newest["seq"], newest["before"], newest["after"]) == (2, "read", "inherited")
 
     @pytest.mark.parametrize(("scope", "level"), [("agent:dask", "read"), ("site", "reed")])
     def test_what_does_not_exist_is_refused_and_the_choice_is_named(self, app, litro, scope, level):
@@ -216,7 +245,10 @@ class TestPrune:
             litro("dismiss", proposal_id, "--as", "ops")
         age(app, old, 181 * DAY)
         result = litro("prune")
-        assert (result.exit_code, result.output) == (0, "1 proposals, 0 sessions and 0 rows of usage deleted\n")
+        assert (result.exit_code, result.output) == (
+            0,
+            "1 proposals, 0 sessions and 0 rows of usage deleted\n",
+        )
         assert {row["id"] for row in read(litro("proposals", "--json"))} == {young, waiting}
         assert list(books(app).audit.rows())[-1].kind == "pruned"
         assert books(app).audit.verify().faults == ()

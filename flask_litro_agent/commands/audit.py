@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
-import datetime
 import json
 import re
 
 import click
 from flask.cli import with_appcontext
 
-from flask_litro_agent.commands.surroundings import as_json, print_json, print_rows, sound_books
+from flask_litro_agent.commands.surroundings import as_json, print_json, print_rows, sound_books, time_text
 from flask_litro_agent.core.audit import AuditRow, Head
 
 __all__ = ["audit"]
 
 _HEAD = re.compile(r"([0-9]{1,18}):([0-9a-f]{64})")
-_EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 _DESTROYED = "(destroyed: audit verify says what is wrong)"
 
 
@@ -79,14 +77,7 @@ def list_rows(after: int, as_json: bool) -> None:
 
 def _shown(row: AuditRow) -> dict[str, object]:
     data = json.dumps(row.data, ensure_ascii=False)
-    return dataclasses.asdict(row) | {"at": _moment(row.at), "data": _DESTROYED if row.is_destroyed else data}
-
-
-def _moment(at: int | None) -> str:
-    """Return the time as text; a row that somebody wrote over may have any, or none."""
-    if at is None:
-        return "no time"
-    try:
-        return (_EPOCH + datetime.timedelta(milliseconds=at)).isoformat(timespec="milliseconds")
-    except OverflowError:
-        return f"{at} ms"
+    return dataclasses.asdict(row) | {
+        "at": time_text(row.at),
+        "data": _DESTROYED if row.is_destroyed else data,
+    }

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import getpass
+from typing import Any
 
 import click
 from flask.cli import with_appcontext
 
 from flask_litro_agent.bookkeeping import first_level
-from flask_litro_agent.commands.surroundings import as_json, installed, print_rows, sound_books
-from flask_litro_agent.core.ceiling import Level, Levels, agent_scope
+from flask_litro_agent.commands.surroundings import as_json, installed, print_rows, sound_books, time_text
+from flask_litro_agent.core.audit import AuditRow
+from flask_litro_agent.core.ceiling import SITE, Level, Overview, agent_scope
 
 __all__ = ["ceiling"]
 
-_LINE = "{scope}  {level}"
+_LINE = "{scope}  {level}{said}"
+_CHANGE = "{at}  {scope}  {before} -> {after}  {by}"
+_INHERITED = "inherited"
 
 
 @click.group(invoke_without_command=True)
@@ -28,8 +32,8 @@ def ceiling(ctx: click.Context) -> None:
 @as_json
 @with_appcontext
 def show(as_json: bool = False) -> None:
-    """Print the levels in force: the site's, then what is held lower."""
-    _print(_fixed() if installed().books is None else sound_books().ceiling.levels(), as_json)
+    """Print the levels in force: the site's, then what is held lower, and who said so."""
+    _print(_fixed() if installed().books is None else sound_books().ceiling.overview(), as_json)
 
 
 @ceiling.command("set")
@@ -39,25 +43,73 @@ def show(as_json: bool = False) -> None:
 @with_appcontext
 def set_level(scope: str, level: str, as_json: bool) -> None:
     """Set SCOPE (site, agent:NAME, tool:AGENT.TOOL) to LEVEL (off, read, propose, execute)."""
-    _print(sound_books().ceiling.set(scope, Level.of(level), by=f"cli:{_account()}"), as_json)
+    found = sound_books().ceiling
+    found.set(scope, Level.of(level), by=_account())
+    _print(found.overview(), as_json)
 
 
-def _print(levels: Levels, as_json: bool) -> None:
-    stands = {"site": levels.site} | dict(sorted(levels.lower.items()))
-    rows = [{"scope": scope, "level": level.word} for scope, level in stands.items()]
+@ceiling.command()
+@click.argument("scope")
+@as_json
+@with_appcontext
+def clear(scope: str, as_json: bool) -> None:
+    """Forget the level of SCOPE: what is above it holds again."""
+    found = sound_books().ceiling
+    found.clear(scope, by=_account())
+    _print(found.overview(), as_json)
+
+
+@ceiling.command()
+@click.option(
+    "--limit", default=50, show_default=True, type=click.IntRange(1, 1000), help="How many at most."
+)
+@as_json
+@with_appcontext
+def history(limit: int, as_json: bool) -> None:
+    """Print who changed what, newest first."""
+    rows = sound_books().audit.newest(kind="ceiling", limit=limit)
+    print_rows([_change(row) for row in rows], as_json, _CHANGE)
+
+
+def _print(overview: Overview, as_json: bool) -> None:
+    """Print the site's level and those that are held lower, each with who has set it."""
+    levels = overview.levels
+    stands = {SITE: levels.site} | dict(sorted(levels.lower.items()))
+    rows = [_row(scope, level, overview) for scope, level in stands.items()]
+    if as_json:
+        rows = [{name: value for name, value in row.items() if name != "said"} for row in rows]
     print_rows(rows, as_json, _LINE)
 
 
-def _fixed() -> Levels:
+def _row(scope: str, level: Level, overview: Overview) -> dict[str, Any]:
+    stored, declared = overview.stored.get(scope), overview.declared.get(scope)
+    return {
+        "scope": scope,
+        "level": level.word,
+        "stored": stored and stored.level.word,
+        "declared": None if declared is None else declared.word,
+        "changed_by": stored and stored.changed_by,
+        "changed_at": stored and time_text(stored.changed_at),
+        "said": f"  {time_text(stored.changed_at)}  {stored.changed_by}" if stored else "",
+    }
+
+
+def _change(row: AuditRow) -> dict[str, Any]:
+    data = row.data or {}
+    words = {name: data.get(name) or _INHERITED for name in ("before", "after")}
+    return {"seq": row.seq, "at": time_text(row.at), "scope": row.subject, "by": row.actor, **words}
+
+
+def _fixed() -> Overview:
     """Return the levels of a site whose tools only read: nobody can change them."""
     app = installed()
-    declared = {name: agent.agent.ceiling for name, agent in app.agents.items()}
-    lower = {agent_scope(name): Level.of(word) for name, word in declared.items() if word}
-    return Levels(epoch=0, site=first_level(app.settings), lower=lower)
+    declared = {agent_scope(each.name): each.agent.ceiling for each in app.agents.values()}
+    words = {scope: Level.of(word) for scope, word in declared.items() if word}
+    return Overview(epoch=0, first=first_level(app.settings), declared=words, stored={})
 
 
 def _account() -> str:
     try:
-        return getpass.getuser()
+        return f"cli:{getpass.getuser()}"
     except (KeyError, OSError):  # a container's user may have no name
-        return "unknown"
+        return "cli:unknown"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 from typing import Any
 
@@ -14,7 +15,18 @@ from flask_litro_agent.contracts import Actor
 from flask_litro_agent.core import migration
 from flask_litro_agent.installation import Installation, installed_in
 
-__all__ = ["actor_of", "as_json", "books", "installed", "print_json", "print_rows", "sound_books"]
+__all__ = [
+    "actor_of",
+    "as_json",
+    "books",
+    "installed",
+    "print_json",
+    "print_rows",
+    "sound_books",
+    "time_text",
+]
+
+_EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
@@ -62,3 +74,13 @@ def print_rows(rows: list[dict[str, Any]], as_json: bool, line: str) -> None:
 def print_json(value: Any) -> None:
     """Print one line of JSON."""
     click.echo(json.dumps(value, ensure_ascii=False))
+
+
+def time_text(at: int | None) -> str:
+    """Return a time of the database's as text; a row that somebody wrote over may have any, or none."""
+    if at is None:
+        return "no time"
+    try:
+        return (_EPOCH + datetime.timedelta(milliseconds=at)).isoformat(timespec="milliseconds")
+    except OverflowError:
+        return f"{at} ms"

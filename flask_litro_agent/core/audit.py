@@ -117,6 +117,17 @@ class Audit:
         """Yield the rows behind ``after``, oldest first."""
         return map(_row, self._stored(tables.audit.c.seq > after))
 
+    def newest(
+        self, *, kind: str | None = None, before: int | None = None, limit: int = 50
+    ) -> list[AuditRow]:
+        """Return so many rows, newest first: those of one kind, and those in front of the row ``before``."""
+        query = select(*_COLUMNS).order_by(tables.audit.c.seq.desc()).limit(limit)
+        if kind is not None:
+            query = query.where(tables.audit.c.kind == kind)
+        if before is not None:
+            query = query.where(tables.audit.c.seq < before)
+        return list(map(_row, self._group(query)))
+
     def verify(self, head: Head | None = None) -> Verification:
         """Read the whole chain; ``head`` is one that was kept outside."""
         faults: list[str] = []

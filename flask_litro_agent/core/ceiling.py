@@ -11,18 +11,30 @@ from __future__ import annotations
 import enum
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Final, Protocol
 
-from sqlalchemy import Connection, insert, select, update
+from sqlalchemy import Connection, delete, insert, select, update
 
 from flask_litro_agent.core import tables
 from flask_litro_agent.core.audit import Audit
 from flask_litro_agent.core.database import Database
-from flask_litro_agent.errors import BadRequest
+from flask_litro_agent.errors import AgentError, BadRequest
 
-__all__ = ["Ceiling", "FixedCeiling", "Level", "LevelSource", "Levels", "agent_scope", "tool_scope"]
+__all__ = [
+    "SITE",
+    "Ceiling",
+    "FixedCeiling",
+    "Level",
+    "LevelSource",
+    "Levels",
+    "Overview",
+    "Stored",
+    "agent_scope",
+    "tool_scope",
+]
 
-SITE = "site"
+SITE: Final = "site"
+_SEEN_OLDER: Final = "the ceiling was changed since this page was loaded: load it again before you raise it"
 
 
 class Level(enum.IntEnum):
@@ -60,6 +72,46 @@ class Levels:
         """Return the level in force for an agent or one of its tools."""
         named = [agent_scope(agent)] + ([tool_scope(agent, tool)] if tool is not None else [])
         return min(self.site, *(self.lower.get(scope, Level.EXECUTE) for scope in named))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stored:
+    """A scope's level in the database; ``changed_at`` is in ms of its clock."""
+
+    scope: str
+    level: Level
+    changed_by: str
+    changed_at: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Overview:
+    """What is said about every level: at first, by the agents themselves, and in the database."""
+
+    epoch: int
+    first: Level
+    declared: Mapping[str, Level]
+    stored: Mapping[str, Stored]
+
+    @property
+    def levels(self) -> Levels:
+        """The levels in force."""
+        return self._levels({scope: one.level for scope, one in self.stored.items()})
+
+    def levels_with(self, scope: str, level: Level | None) -> Levels:
+        """Return the levels that would be in force with this one stored, or with none."""
+        stored = {name: one.level for name, one in self.stored.items() if name != scope}
+        return self._levels(stored if level is None else {**stored, scope: level})
+
+    def own(self, scope: str, stored: Level | None) -> Level:
+        """Return what a scope allows by itself, whatever the others say, when this is stored for it."""
+        usual = self.first if scope == SITE else Level.EXECUTE
+        return min(usual if stored is None else stored, self.declared.get(scope, Level.EXECUTE))
+
+    def _levels(self, stored: Mapping[str, Level]) -> Levels:
+        scopes = (stored.keys() | self.declared.keys()) - {SITE}
+        lower = {scope: self.own(scope, stored.get(scope)) for scope in scopes}
+        return Levels(epoch=self.epoch, site=self.own(SITE, stored.get(SITE)), lower=lower)
 
 
 class LevelSource(Protocol):
@@ -100,41 +152,67 @@ class Ceiling:
 
     def levels(self) -> Levels:
         """Read all levels and the epoch."""
+        return self.overview().levels
 
-        def work(connection: Connection) -> Levels:
+    def overview(self) -> Overview:
+        """Read everything that is known about the levels, as it stands at one moment."""
+
+        def work(connection: Connection) -> Overview:
             epoch = select(tables.epoch.c.value).where(tables.epoch.c.id == tables.POLICY)
             value = int(
                 connection.execute(epoch).scalar_one()
             )  # first: an older epoch than the rows is refused later
-            rows = connection.execute(select(tables.ceiling.c.scope, tables.ceiling.c.level)).all()
-            stored = {str(scope): Level.of(str(level)) for scope, level in rows}
-            site = stored.pop(SITE, self._first)
-            lower = {
-                scope: min(stored.get(scope, Level.EXECUTE), self._declared.get(scope, Level.EXECUTE))
-                for scope in stored.keys() | self._declared.keys()
+            rows = connection.execute(select(tables.ceiling)).mappings()
+            stored = {
+                str(row["scope"]): Stored(**{**row, "level": Level.of(str(row["level"]))}) for row in rows
             }
-            return Levels(epoch=value, site=site, lower=lower)
+            return Overview(epoch=value, first=self._first, declared=self._declared, stored=stored)
 
         return self._database.read(work)
 
-    def set(self, scope: str, level: Level, *, by: str) -> Levels:
-        """Set a scope's level; audited, and in force everywhere when this returns. BadRequest for an unknown scope."""
-        if scope not in self._scopes:
-            raise BadRequest(f"no scope named {scope[:80]!r}; there is: {', '.join(sorted(self._scopes))}")
+    @property
+    def scopes(self) -> tuple[str, ...]:
+        """Every scope that there is, the site first."""
+        return SITE, *sorted(self._scopes - {SITE})
 
+    def set(self, scope: str, level: Level, *, by: str, seen: int | None = None) -> Levels:
+        """Set a scope's level; audited, and in force everywhere when this returns. BadRequest for an unknown scope.
+
+        With ``seen``, the epoch of the levels that somebody looked at, raising it is refused (409) once there is a
+        newer one: nobody raises what another has just lowered without having seen that.
+        """
+        return self._change(scope, level, by=by, seen=seen)
+
+    def clear(self, scope: str, *, by: str, seen: int | None = None) -> Levels:
+        """Forget a scope's level, also one that is no longer there: what is above it holds again; else as ``set``."""
+        return self._change(scope, None, by=by, seen=seen)
+
+    def _change(self, scope: str, level: Level | None, *, by: str, seen: int | None) -> Levels:
         def work(connection: Connection) -> None:
             locked = select(tables.epoch.c.value).where(tables.epoch.c.id == tables.POLICY).with_for_update()
             value = int(connection.execute(locked).scalar_one())
             before = _stored(connection, scope)
-            _put(connection, scope, {"level": level.word, "changed_by": by, "changed_at": self._database.now})
+            self._check_scope(scope, is_known=level is None and before is not None)
+            if seen not in (None, value) and self._raises(scope, before, level):
+                raise AgentError(_SEEN_OLDER, status=409)
+            values = {"changed_by": by, "changed_at": self._database.now}
+            _put(connection, scope, None if level is None else {"level": level.word, **values})
             connection.execute(
                 update(tables.epoch).where(tables.epoch.c.id == tables.POLICY).values(value=value + 1)
             )
-            data = {"before": before, "after": level.word}
+            data = {"before": before, "after": None if level is None else level.word}
             self._audit.append(connection, kind="ceiling", actor=by, subject=scope, data=data)
 
         self._database.write(work)
         return self.levels()
+
+    def _check_scope(self, scope: str, *, is_known: bool) -> None:
+        if not is_known and scope not in self._scopes:
+            raise BadRequest(f"no scope named {scope[:80]!r}; there is: {', '.join(sorted(self._scopes))}")
+
+    def _raises(self, scope: str, before: str | None, after: Level | None) -> bool:
+        there = Overview(epoch=0, first=self._first, declared=self._declared, stored={})
+        return there.own(scope, after) > there.own(scope, None if before is None else Level.of(before))
 
 
 def agent_scope(agent: str) -> str:
@@ -153,7 +231,10 @@ def _stored(connection: Connection, scope: str) -> str | None:
     return None if found is None else str(found)
 
 
-def _put(connection: Connection, scope: str, values: Mapping[str, object]) -> None:
+def _put(connection: Connection, scope: str, values: Mapping[str, object] | None) -> None:
+    if values is None:
+        connection.execute(delete(tables.ceiling).where(tables.ceiling.c.scope == scope))
+        return
     changed = connection.execute(
         update(tables.ceiling).where(tables.ceiling.c.scope == scope).values(**values)
     )

@@ -7,20 +7,20 @@ of processes and hosts. A decision and its audit row are one transaction.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
 from sqlalchemy import ColumnElement, Connection, and_, delete, or_, select, update
 
-from flask_litro_agent.core import standing
+from flask_litro_agent.core import search, standing
 from flask_litro_agent.core.audit import Audit
 from flask_litro_agent.core.claimants import Claimants
 from flask_litro_agent.core.claims import Claim, Claims, EpochMoved, Outcome, facts
 from flask_litro_agent.core.database import Database
 from flask_litro_agent.core.proposals import Proposal, ProposalDraft, State
 from flask_litro_agent.core.recording import Dismissed, Flooded, Recorded, Recording, Twin
+from flask_litro_agent.core.search import Wanted
 from flask_litro_agent.core.tables import claimant, proposal
-from flask_litro_agent.errors import BadRequest
 
 __all__ = ["Claim", "Dismissed", "EpochMoved", "Flooded", "Ledger", "Recorded", "Twin"]
 
@@ -63,20 +63,19 @@ class Ledger:
 
         ``text`` is looked for in summaries, notes, tool names and people's ids; BadRequest when the mark is not ours.
         """
-        equal = {proposal.c.agent: agent, proposal.c.owner: owner}
-        conditions = [column == value for column, value in equal.items() if value is not None]
-        conditions += [] if text is None else [_contains(text)]
-        conditions += [] if after is None else [_older_than(after)]
-        wanted = None if states is None else [state.value for state in states]
+        wanted = None if states is None else tuple(states)
+        sought = Wanted(states=wanted, agent=agent, owner=owner, text=text)
+        return self.search(sought, after=after, limit=limit)
 
-        def work(connection: Connection) -> list[Proposal]:
-            now = standing.read_clock(self._database, connection)
-            stands = [] if wanted is None else [standing.standing_in(now).in_(wanted)]
-            return standing.standing(connection, now, *conditions, *stands, newest=limit + 1)
+    def search(
+        self, wanted: Wanted, *, after: str | None = None, limit: int = 50
+    ) -> tuple[list[Proposal], str | None]:
+        """Return a page of what is wanted, as ``find``; see ``search.Wanted``."""
+        return search.page(self._database, wanted, after=after, limit=limit)
 
-        found = self._database.read(work)
-        page = found[:limit]
-        return page, _mark(page[-1]) if len(found) > limit else None
+    def counts(self, wanted: Wanted) -> Mapping[State, int]:
+        """Return how many of what is wanted there are in each state, whatever ``wanted.states`` says."""
+        return search.counts(self._database, wanted)
 
     def claim(self, proposal_id: str, digest: str, *, operator_id: str, epoch: int) -> Claim | None:
         """Take an open proposal for its one run; see ``Claims.claim``."""
@@ -249,25 +248,4 @@ def _over_since(now: int, since: int) -> ColumnElement[bool]:
             proposal.c.state.in_([State.EXECUTED.value, State.DISMISSED.value, State.VOID.value]), is_settled
         ),
         and_(proposal.c.state == State.PROPOSED.value, ~standing.is_open(now), is_expired),
-    )
-
-
-def _contains(text: str) -> ColumnElement[bool]:
-    columns = proposal.c.summary, proposal.c.note, proposal.c.tool, proposal.c.owner, proposal.c.proposer
-    return or_(*(column.icontains(text, autoescape=True) for column in columns))
-
-
-def _mark(last: Proposal) -> str:
-    return f"{last.created_at}-{last.id}"
-
-
-def _older_than(mark: str) -> ColumnElement[bool]:
-    """Return what stands behind that mark; raise BadRequest when it is none."""
-    created_at, _, proposal_id = mark.partition("-")
-    if not (created_at.isascii() and created_at.isdigit() and len(created_at) < 19 and proposal_id):
-        raise BadRequest("there is no such page")
-    at = int(created_at)
-    return or_(
-        proposal.c.created_at < at,
-        and_(proposal.c.created_at == at, proposal.c.id < proposal_id),
     )
