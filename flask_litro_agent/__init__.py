@@ -10,6 +10,14 @@ from flask_litro_agent.identity import FlaskLogin, FlaskSecurity
 from flask_litro_agent.providers.anthropic import anthropic
 from flask_litro_agent.providers.openai_compatible import openai_compatible
 from flask_litro_agent.providers.scripted import call, delay, say, scripted
+from flask_litro_agent.signals import (
+    ProposalFacts,
+    TurnFacts,
+    ceiling_changed,
+    proposal_recorded,
+    proposal_settled,
+    turn_ended,
+)
 from flask_litro_agent.tools import PUBLIC, Change, Mode, ToolContext, ToolKit, tool, ui
 
 __all__ = [
@@ -28,18 +36,24 @@ __all__ = [
     "NeedsApproval",
     "NothingDone",
     "Outcome",
+    "ProposalFacts",
     "Ran",
     "Refused",
     "ToolContext",
     "ToolKit",
+    "TurnFacts",
     "Verdict",
     "anthropic",
     "call",
+    "ceiling_changed",
     "delay",
     "hookimpl",
     "openai_compatible",
+    "proposal_recorded",
+    "proposal_settled",
     "say",
     "scripted",
     "tool",
+    "turn_ended",
     "ui",
 ]

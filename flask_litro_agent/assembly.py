@@ -24,11 +24,12 @@ from flask_litro_agent.core.write_rules import write_tool_faults, writes
 from flask_litro_agent.errors import ConfigurationError
 from flask_litro_agent.identity import Identity
 from flask_litro_agent.installation import Installation, tool_spec
+from flask_litro_agent.notices.signalling import Signalling
 from flask_litro_agent.plugins import draft_plugins
 from flask_litro_agent.registry import Registry
 from flask_litro_agent.settings import Limits, Settings, draft_settings
 from flask_litro_agent.tools import Tool, ToolContext
-from flask_litro_agent.turns.endings import Endings
+from flask_litro_agent.turns.endings import Endings, OnTurnEnd
 from flask_litro_agent.turns.outbox import Outbox
 from flask_litro_agent.turns.runner import Runner
 
@@ -78,8 +79,9 @@ def assemble(
     providers = dict(_providers(agents, registry, faults))
     policies = list(_policies(settings, registry, faults))
     limits = {agent.name: settings.limits.replace(agent.agent.limits) for agent in agents}
+    signalling = Signalling(app, settings, models={name: each.model for name, each in providers.items()})
     with faults.collecting():
-        books = _books(app, settings, identity, engine, agents)
+        books = _books(app, settings, identity, engine, agents, signalling)
     with app.app_context():  # as in the request that starts a turn
         _check_schemas(agents, faults)
     with faults.collecting():
@@ -102,7 +104,7 @@ def assemble(
             store,
             settings,
             outbox=Outbox(books.ledger if books else None),
-            endings=Endings([] if books is None else [usage_listener(books, providers)]),
+            endings=Endings(_turn_listeners(signalling, books, providers)),
         ),
         books=books,
         report=report.compose(
@@ -155,6 +157,7 @@ def _books(
     identity: Identity,
     engine: GivenEngine | None,
     agents: Sequence[LoadedAgent],
+    signalling: Signalling,
 ) -> Books | None:
     """Return the books of an app with a tool that changes something; what cannot start makes no database."""
     tools = _tools(agents)
@@ -167,7 +170,21 @@ def _books(
         raise ConfigurationError(wrong)
     if not writes(tools):
         return None
-    return open_books(app, settings, engine=engine, tools=tools, declared=_declared(agents))
+    return open_books(
+        app,
+        settings,
+        engine=engine,
+        tools=tools,
+        declared=_declared(agents),
+        listeners=[signalling.hear],
+    )
+
+
+def _turn_listeners(
+    signalling: Signalling, books: Books | None, providers: Mapping[str, Provider]
+) -> list[OnTurnEnd]:
+    counting = [] if books is None else [usage_listener(books, providers)]
+    return [*counting, signalling.turn_ended]
 
 
 def _gate(

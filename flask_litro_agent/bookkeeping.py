@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,6 +18,7 @@ from flask_litro_agent.core.audit import Audit
 from flask_litro_agent.core.ceiling import Ceiling, Level, agent_scope, tool_scope
 from flask_litro_agent.core.database import Database, check_engine
 from flask_litro_agent.core.ledger import Ledger
+from flask_litro_agent.core.news import Listener
 from flask_litro_agent.core.usage import Usage, Used
 from flask_litro_agent.errors import ConfigurationError, LedgerAway
 from flask_litro_agent.sessions.mounts import network_filesystem
@@ -52,10 +53,11 @@ def open_books(
     engine: GivenEngine | None,
     tools: Mapping[str, Mapping[str, Tool]],
     declared: Mapping[str, Level],
+    listeners: Sequence[Listener] = (),
 ) -> Books:
     """Return the app's books; ConfigurationError for a database that cannot carry them or is not up to date.
 
-    ``declared`` are the levels that agents ask for themselves, by scope.
+    ``declared`` are the levels that agents ask for themselves, by scope; ``listeners`` hear what is committed.
     """
     database = _database(app, settings, engine)
     url, warning = database.engine.url, _standing(database)
@@ -64,9 +66,14 @@ def open_books(
         database=database,
         audit=audit,
         ceiling=Ceiling(
-            database, audit, first=first_level(settings), declared=declared, scopes=_scopes(tools)
+            database,
+            audit,
+            first=first_level(settings),
+            declared=declared,
+            scopes=_scopes(tools),
+            listeners=listeners,
         ),
-        ledger=Ledger(database, audit, most_open=settings.max_open),
+        ledger=Ledger(database, audit, most_open=settings.max_open, listeners=listeners),
         usage=Usage(database),
         place=_place(url),
         warning=warning,

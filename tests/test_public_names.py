@@ -32,9 +32,10 @@ PUBLISHED = [
         "FlaskLogin",
         "FlaskSecurity",
     ),
-    *("LitroAgent", "LitroError", "Mode", "NeedsApproval", "NothingDone", "Outcome", "Ran", "Refused"),
-    *("ToolContext", "ToolKit", "Verdict"),
-    *("anthropic", "call", "delay", "hookimpl", "openai_compatible", "say", "scripted", "tool", "ui"),
+    *("LitroAgent", "LitroError", "Mode", "NeedsApproval", "NothingDone", "Outcome", "ProposalFacts", "Ran"),
+    *("Refused", "ToolContext", "ToolKit", "TurnFacts", "Verdict"),
+    *("anthropic", "call", "ceiling_changed", "delay", "hookimpl", "openai_compatible", "proposal_recorded"),
+    *("proposal_settled", "say", "scripted", "tool", "turn_ended", "ui"),
 ]
 TEST_KIT = [
     *("AgentClient", "CalledTool", "PolicyContract", "ProviderContract", "RendererContract", "StoreContract"),

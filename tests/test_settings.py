@@ -49,6 +49,12 @@ GOOD: dict[str, list[Any]] = {
     "max_open": [1, 5, 100],
     "max_ttl": [1, 86_400, 31_536_000],
     "session_days": [None, 1, 36_500],
+    "admin_prefix": [None, "/litro", "/back/office"],
+    "sign_in": [None, "/sign-in", "/login?kind=staff"],
+    "external_url": [None, "https://shop.example", "http://127.0.0.1:8000/", "https://shop.example/sub"],
+    "approval_freshness": [None, 1, 900],
+    "webhook_url": [None, "https://hooks.example/litro?key=1", "http://[::1]:9000/x"],
+    "webhook_secret": [None, "whsec_" + "a" * 32, "b" * 84],
 }
 
 NO_SECONDS: list[Any] = [-1, "30", True, None, math.nan, math.inf, [], 10**400]
@@ -106,6 +112,19 @@ BAD: dict[str, list[Any]] = {
     "max_open": [*NO_COUNT, 0, 101, None],
     "max_ttl": [*NO_COUNT, 0, None],
     "session_days": [*NO_COUNT, 0],
+    "admin_prefix": ["", "/", "litro", "/litro/", 7],
+    "sign_in": ["", "sign-in", "//evil.example", "/\\evil.example", "/a b", "https://shop.example/", 7],
+    "external_url": ["", "shop.example", "ftp://shop.example", "https://u:p@shop.example", "https://a b", 7],
+    "approval_freshness": [*NO_COUNT, 0],
+    "webhook_url": ["", "hooks.example", "file:///etc/passwd", "https://u:p@hooks.example/", 7],
+    "webhook_secret": [
+        "",
+        "whsec_",
+        "whsec_" + "a" * 28,
+        "a" * 88,
+        "whsec_not base64 at all but long enough",
+        7,
+    ],
 }
 
 

@@ -9,7 +9,7 @@ every claim compares: a claim that was being checked under the old level does no
 from __future__ import annotations
 
 import enum
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
 
@@ -18,6 +18,7 @@ from sqlalchemy import Connection, delete, insert, select, update
 from flask_litro_agent.core import tables
 from flask_litro_agent.core.audit import Audit
 from flask_litro_agent.core.database import Database
+from flask_litro_agent.core.news import CeilingChanged, Listener, spread
 from flask_litro_agent.errors import AgentError, BadRequest
 
 __all__ = [
@@ -142,13 +143,18 @@ class Ceiling:
         first: Level,
         declared: Mapping[str, Level],
         scopes: frozenset[str],
+        listeners: Sequence[Listener] = (),
     ) -> None:
-        """``first`` is in force until somebody sets the site's level; ``scopes`` are those that exist."""
+        """``first`` is in force until somebody sets the site's level; ``scopes`` are those that exist.
+
+        ``listeners`` hear of every change.
+        """
         self._database = database
         self._audit = audit
         self._first = first
         self._declared = declared
         self._scopes = scopes | {SITE}
+        self._listeners = tuple(listeners)
 
     def levels(self) -> Levels:
         """Read all levels and the epoch."""
@@ -188,7 +194,9 @@ class Ceiling:
         return self._change(scope, None, by=by, seen=seen)
 
     def _change(self, scope: str, level: Level | None, *, by: str, seen: int | None) -> Levels:
-        def work(connection: Connection) -> None:
+        after = None if level is None else level.word
+
+        def work(connection: Connection) -> str | None:
             locked = select(tables.epoch.c.value).where(tables.epoch.c.id == tables.POLICY).with_for_update()
             value = int(connection.execute(locked).scalar_one())
             before = _stored(connection, scope)
@@ -200,10 +208,11 @@ class Ceiling:
             connection.execute(
                 update(tables.epoch).where(tables.epoch.c.id == tables.POLICY).values(value=value + 1)
             )
-            data = {"before": before, "after": None if level is None else level.word}
+            data = {"before": before, "after": after}
             self._audit.append(connection, kind="ceiling", actor=by, subject=scope, data=data)
+            return before
 
-        self._database.write(work)
+        self._changed(scope, self._database.write(work), after, by)
         return self.levels()
 
     def _check_scope(self, scope: str, *, is_known: bool) -> None:
@@ -213,6 +222,10 @@ class Ceiling:
     def _raises(self, scope: str, before: str | None, after: Level | None) -> bool:
         there = Overview(epoch=0, first=self._first, declared=self._declared, stored={})
         return there.own(scope, after) > there.own(scope, None if before is None else Level.of(before))
+
+    def _changed(self, scope: str, before: str | None, after: str | None, by: str) -> None:
+        if before != after:
+            spread(CeilingChanged(scope=scope, before=before, after=after, by=by), self._listeners)
 
 
 def agent_scope(agent: str) -> str:

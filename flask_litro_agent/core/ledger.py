@@ -7,7 +7,7 @@ of processes and hosts. A decision and its audit row are one transaction.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 from sqlalchemy import ColumnElement, Connection, and_, delete, or_, select, update
@@ -17,6 +17,7 @@ from flask_litro_agent.core.audit import Audit
 from flask_litro_agent.core.claimants import Claimants
 from flask_litro_agent.core.claims import Claim, Claims, EpochMoved, Outcome, facts
 from flask_litro_agent.core.database import Database
+from flask_litro_agent.core.news import Listener, ProposalRecorded, ProposalSettled, spread
 from flask_litro_agent.core.proposals import Proposal, ProposalDraft, State
 from flask_litro_agent.core.recording import Dismissed, Flooded, Recorded, Recording, Twin
 from flask_litro_agent.core.search import Wanted
@@ -29,20 +30,33 @@ _BATCH = 500
 
 
 class Ledger:
-    """The proposals of one site; ``most_open`` in each session, ``dismissed_ms`` how long a dismissal answers."""
+    """The proposals of one site; ``most_open`` in each session, ``dismissed_ms`` how long a dismissal answers.
+
+    ``listeners`` hear of every new row and of every end that is written down.
+    """
 
     def __init__(
-        self, database: Database, audit: Audit, *, most_open: int = 5, dismissed_ms: int = 600_000
+        self,
+        database: Database,
+        audit: Audit,
+        *,
+        most_open: int = 5,
+        dismissed_ms: int = 600_000,
+        listeners: Sequence[Listener] = (),
     ) -> None:
         self._database = database
         self._audit = audit
+        self._listeners = tuple(listeners)
         self._recording = Recording(database, most_open=most_open, dismissed_ms=dismissed_ms)
         self._claimants = Claimants(database)
         self._claims = Claims(database, audit, self._claimants)
 
     def record(self, draft: ProposalDraft) -> Recorded | Twin | Dismissed | Flooded:
         """Record a proposal, or say why there is no new one."""
-        return self._recording.record(draft)
+        recorded = self._recording.record(draft)
+        if isinstance(recorded, Recorded) and recorded.is_new:
+            spread(ProposalRecorded(recorded.proposal), self._listeners)
+        return recorded
 
     def get(self, proposal_id: str) -> Proposal | None:
         """Return the proposal as it stands now."""
@@ -89,7 +103,7 @@ class Ledger:
         self, claim: Claim, *, outcome: Outcome, result: Any = None, error_id: str | None = None
     ) -> Proposal:
         """Write how a claimed proposal ended; see ``Claims.settle``."""
-        return self._claims.settle(claim, outcome=outcome, result=result, error_id=error_id)
+        return self._told(self._claims.settle(claim, outcome=outcome, result=result, error_id=error_id))
 
     def lose(self, claim: Claim, *, error_id: str | None = None) -> Proposal:
         """Say that nobody can know how it ended: unknown from now on; see ``Claims.lose``."""
@@ -146,7 +160,8 @@ class Ledger:
                 connection, now, proposal_id, "answered", operator_id, outcome=outcome, truth=truth
             )
 
-        return self._database.write(work)
+        answered = self._database.write(work)
+        return None if answered is None else self._told(answered)
 
     def owed(self, session_key: str) -> list[Proposal]:
         """Return what is decided or over and the session was not told, oldest first."""
@@ -213,7 +228,12 @@ class Ledger:
                 return None
             return self._audited(connection, now, proposal_id, kind, actor, **extra)
 
-        return self._database.write(work)
+        closed = self._database.write(work)
+        return None if closed is None else self._told(closed)
+
+    def _told(self, settled: Proposal) -> Proposal:
+        spread(ProposalSettled(settled), self._listeners)
+        return settled
 
     def _audited(
         self, connection: Connection, now: int, proposal_id: str, kind: str, actor: str, **extra: Any
