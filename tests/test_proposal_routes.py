@@ -110,16 +110,6 @@ class TestCard:
         change(app, proposal_id, tool="withdrawn")
         assert ops.get(proposal_id).json["can_be_undone"] is None
 
-    def test_it_tells_an_operator_why_he_may_not_approve(self, app, ops, eve):
-        own = ops.ask("charge", order=3)["proposal_id"]
-        other = eve.ask("charge", order=4)["proposal_id"]
-        assert [ops.get(each).json["hindrance"] for each in (own, other)] == ["four_eyes", None]
-        ops.decide("dismiss", other)
-        assert ops.get(other).json["hindrance"] == "closed"
-        app.extensions["people"]["ops"] = type(EVE)("ops", "Olga", frozenset({"litro:approve"}))
-        assert ops.get(own).json["hindrance"] == "permission"
-        assert "hindrance" not in eve.get(other).json
-
     def test_its_owner_reads_it_without_what_is_the_operators(self, app, eve, ops, proposal_id):
         ops.decide("approve", proposal_id)
         card = eve.get(proposal_id).json

@@ -5,14 +5,12 @@ from __future__ import annotations
 import json
 from typing import Any, Final
 
-from flask_litro_agent.contracts import Actor
 from flask_litro_agent.core import cards
-from flask_litro_agent.core.operators import APPROVE
-from flask_litro_agent.core.proposals import Proposal, State
-from flask_litro_agent.core.visible import Visible
+from flask_litro_agent.core.proposals import Proposal
+from flask_litro_agent.core.visible import Visible, visible
 from flask_litro_agent.tools import Tool
 
-__all__ = ["card", "hindrance", "part"]
+__all__ = ["card", "part"]
 
 _SHOWN: Final = (
     "id",
@@ -58,21 +56,32 @@ def card(proposal: Proposal, *, is_operator: bool, tool: Tool | None = None) -> 
         "fields": fields,
         "lines": [part(line) for line in lines],
         "labels": dict(proposal.labels or {}),
+        "changes": _changes(proposal.preview),
+        "component": _component(proposal.preview),
+        "version": None if proposal.as_of is None else _named(visible(proposal.as_of)),
         "can_be_undone": None if tool is None else tool.inverse is not None,
     }
 
 
-def hindrance(proposal: Proposal, operator: Actor) -> str | None:
-    """Return why this operator's approval would be refused at once; None when nothing is known against it.
+def _changes(preview: Any) -> list[dict[str, Any]] | None:
+    """Return the lines of a preview; None when it is a component, or when there is none."""
+    if not isinstance(preview, list):
+        return None
+    return [
+        {
+            "label": _named(visible(_said(change["label"]))),
+            "before": part(cards.value(change["before"])),
+            "after": part(cards.value(change["after"])),
+        }
+        for change in preview
+    ]
 
-    ``closed``, ``permission`` or ``four_eyes``. It is for the page alone: the gate decides.
-    """
-    if proposal.state is not State.PROPOSED:
-        return "closed"
-    if not (operator.may(APPROVE) and operator.may(proposal.permission)):
-        return "permission"
-    is_own = operator.id in (proposal.proposer, proposal.owner)
-    return "four_eyes" if proposal.four_eyes and is_own else None
+
+def _component(preview: Any) -> dict[str, Any] | None:
+    """Return a preview that is a component by its data."""
+    if not isinstance(preview, dict):
+        return None
+    return {"name": _named(visible(_said(preview["component"]))), "data": part(cards.value(preview["data"]))}
 
 
 def part(shown: cards.Part) -> dict[str, Any]:
@@ -95,6 +104,10 @@ def part(shown: cards.Part) -> dict[str, Any]:
 
 def _named(shown: Visible) -> dict[str, Any]:
     return {"text": shown.text, "marks": shown.marks} if shown.marks else {"text": shown.text}
+
+
+def _said(value: Any) -> str:
+    return value if isinstance(value, str) else _text(value)
 
 
 def _text(value: Any) -> str:

@@ -18,7 +18,7 @@ from flask_litro_agent.core.proposals import Proposal
 from flask_litro_agent.errors import AgentError, BadRequest, ProposalClosed
 from flask_litro_agent.installation import Installation
 from flask_litro_agent.web import forms, guards
-from flask_litro_agent.web.card import card, hindrance
+from flask_litro_agent.web.card import card
 
 __all__ = ["ProposalViews"]
 
@@ -46,11 +46,9 @@ class ProposalViews:
         """Return the proposal's card; for an operator, with a token for the forms."""
         guards.check_fetch(request, self._installed.settings)
         actor = self._installed.identity.current()
-        proposal = self._seen(proposal_id, actor)
-        shown = self._card(proposal, actor)
+        shown = self._card(self._seen(proposal_id, actor), actor)
         if actor.may(APPROVE):
             shown["csrf_token"] = forms.fresh_token()
-            shown["hindrance"] = hindrance(proposal, actor)
         return jsonify(shown)
 
     def approve(self, proposal_id: str) -> Response:
