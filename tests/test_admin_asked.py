@@ -8,16 +8,14 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from flask_litro_agent import Actor
-from flask_litro_agent.contracts import Entry, SessionKey
 from flask_litro_agent.core.visible import visible
 from flask_litro_agent.errors import StoreError
-from flask_litro_agent.events import encode
-from flask_litro_agent.web.admin.asked import Asked, Excerpt, Person, Scene, asked, scene
+from flask_litro_agent.web.admin.asked import Asked, Excerpt, Person, asked
+from flask_litro_agent.web.admin.scenes import Scenes
 from tests.asking import delete, events, post, rounds
 from tests.proposal_site import OPS, Browser, proposal_site
 
 NAMES = {"eve": "Eve", "ops": "Olga\u202e"}
-KEY = SessionKey("desk", "eve", "s1")
 
 
 @pytest.fixture
@@ -39,7 +37,7 @@ def installed(site):
 def who(site, proposal, *, store=None, links=False):
     with site.test_request_context():
         there = store or installed(site).store
-        return asked(proposal, there, name=lambda each: NAMES.get(each, each), links=links)
+        return asked(proposal, Scenes(there), name=lambda each: NAMES.get(each, each), links=links)
 
 
 CALL = ["call", "refund", {"order": 1}]
@@ -146,72 +144,3 @@ def test_a_store_that_fails_takes_the_words_alone_and_is_logged(site, caplog, er
     (proposal,) = ask(site, [CALL])
     assert who(site, proposal, store=Broken(error)).missing == "away"
     assert "could not be read" in caplog.text
-
-
-# --- the log ---
-
-
-class Log:
-    """A log that counts the entries that were read from it."""
-
-    def __init__(self, *said):
-        self.entries = [
-            Entry(seq, kind, encode(seq, 1, kind, payload)) for seq, (kind, payload) in enumerate(said, 1)
-        ]
-        self.read_entries = 0
-
-    def last_seq(self, key):
-        return len(self.entries)
-
-    def read(self, key, after=0, kinds=None):
-        for entry in self.entries[after:]:
-            self.read_entries += 1
-            if entry.kind in kinds:
-                yield entry
-
-
-def turn(name, *calls, text="Do it", said="Yes"):
-    yield "turn-start", {"turn_id": name, "agent": "desk"}
-    if text is not None:
-        yield "message", {"role": "user", "text": text}
-    yield from [("text-delta", {"text": "."})] * 5
-    yield "message", {"role": "assistant", "text": said}
-    yield from (("tool-call", {"call_id": call, "name": "refund", "input": {}}) for call in calls)
-    yield from (("tool-result", {"call_id": call, "name": "refund", "output": 1}) for call in calls)
-    yield "turn-end", {"turn_id": name, "reason": "finished", "usage": {}}
-
-
-def find(log, name, call):
-    return scene(log, KEY, turn=name, call_id=call)
-
-
-def test_a_scene_is_that_of_the_call():
-    log = Log(*turn("t1", "a", text="One"), *turn("t2", "b", "c", text="Two"))
-    for call in "bc":
-        assert find(log, "t2", call) == Scene(first=12, message=13, words="Two", said="Yes")
-    assert find(log, "t1", "b") is None
-
-
-def test_a_turn_that_nobody_began_has_no_words():
-    assert find(Log(*turn("t1", "a", text=None)), "t1", "a") == Scene(
-        first=1, message=None, words=None, said="Yes"
-    )
-
-
-def test_near_the_end_of_a_long_log_only_its_end_is_read():
-    log = Log(*(line for _ in range(2000) for line in turn("old", "x")), *turn("new", "a"))
-    assert find(log, "new", "a").words == "Do it"
-    assert log.read_entries <= 256
-
-
-def test_far_from_its_end_a_long_log_is_read_to_the_call():
-    log = Log(*turn("t1", "a", text="First"), *(line for _ in range(200) for line in turn("t2", "x")))
-    assert find(log, "t1", "a").words == "First"
-    assert log.read_entries <= 256 + 10
-
-
-def test_a_turn_that_begins_before_the_last_stretch_is_read_whole():
-    """The call is near the end, and its message is not."""
-    rounds = [("tool-call", {"call_id": f"c{n}", "name": "echo", "input": {}}) for n in range(400)]
-    start, message, *_ = turn("t1", text="Long ago")
-    assert find(Log(start, message, *rounds), "t1", "c399").words == "Long ago"

@@ -149,6 +149,7 @@ def test_what_cannot_be_shown_whole_is_refused_at_the_call(bench):
     [
         (Schema.from_dict({"items": fields.List(fields.Integer())}), {"items": list(range(10_000))}),
         (Schema.from_dict({"free": fields.Dict()}), {"free": {f"key{n}": "x" * 60 for n in range(300)}}),
+        (Schema.from_dict({"text": fields.String()}), {"text": "x" * 1_000_000}),
     ],
 )
 def test_long_lists_and_many_keys_are_refused_at_the_call(tmp_path, params, arguments):

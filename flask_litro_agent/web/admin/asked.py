@@ -7,28 +7,24 @@ that is gone or cannot be read now takes nothing from the card but these words.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
 from flask import current_app, url_for
 
-from flask_litro_agent import events
-from flask_litro_agent.contracts import Entry, SessionKey, SessionStore
+from flask_litro_agent.contracts import SessionKey
 from flask_litro_agent.core.proposals import Proposal
 from flask_litro_agent.core.visible import Visible, visible
 from flask_litro_agent.errors import SessionDeleted
+from flask_litro_agent.web.admin.scenes import LONGEST, Scene, Scenes
 
-__all__ = ["Asked", "Excerpt", "Person", "Scene", "asked", "scene"]
+__all__ = ["Asked", "Excerpt", "Person", "asked"]
 
 logger = logging.getLogger(__name__)
 
-_LONGEST_WORDS: Final = 1000
+_LONGEST_WORDS: Final = LONGEST
 _LONGEST_SAID: Final = 500
-#: How many of a log's last events are looked at before all of them are.
-_NEAR: Final = 256
-_ANSWERS: Final = frozenset({events.TOOL_RESULT, events.UI, events.PROPOSAL})
-_READ: Final = _ANSWERS | {events.TURN_START, events.MESSAGE, events.TOOL_CALL}
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,16 +45,6 @@ class Excerpt:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Scene:
-    """What a log has about one call: the turn's first event, the person's message, and what the model said."""
-
-    first: int
-    message: int | None
-    words: str | None
-    said: str | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
     """Who asked. ``owner`` is given where it is not the proposer; ``missing`` says why there are no words."""
 
@@ -70,9 +56,7 @@ class Asked:
     missing: Literal["by_hand", "gone", "away"] | None = None
 
 
-def asked(
-    proposal: Proposal, store: SessionStore, *, name: Callable[[str], str], links: bool = False
-) -> Asked:
+def asked(proposal: Proposal, scenes: Scenes, *, name: Callable[[str], str], links: bool = False) -> Asked:
     """Return who asked for the proposal; ``name`` gives people's names, ``links`` leads to the session as well."""
     proposer, owner = (_person(actor_id, name) for actor_id in (proposal.proposer, proposal.owner))
     found = Asked(proposer=proposer, owner=None if proposal.owner == proposal.proposer else owner)
@@ -80,7 +64,7 @@ def asked(
         return replace(found, missing="by_hand")
     key = SessionKey(proposal.agent, proposal.owner, proposal.session)
     try:
-        there = scene(store, key, turn=proposal.turn, call_id=proposal.call_id)
+        there = scenes.of(key, turn=proposal.turn, call_id=proposal.call_id)
     except SessionDeleted:
         there = None
     except Exception:  # a store may be a plugin's: its log is not worth the card
@@ -94,43 +78,6 @@ def asked(
         said=_excerpt(there.said, _LONGEST_SAID),
         link=_link(key, there) if links else None,
     )
-
-
-def scene(store: SessionStore, key: SessionKey, *, turn: str, call_id: str) -> Scene | None:
-    """Return what the log has about a call of a turn; None when it has no such call. StoreError as for ``read``."""
-    last = store.last_seq(key)
-    near = max(0, last - _NEAR)
-    found = _found(store.read(key, near, _READ), turn, call_id) if near else None
-    return found or _found(store.read(key, 0, _READ), turn, call_id)
-
-
-def _found(entries: Iterable[Entry], turn: str, call_id: str) -> Scene | None:
-    """Return the call's scene, None when its turn does not begin within the entries."""
-    first: int | None = None
-    message = said = None
-    for entry in entries:
-        if entry.kind == events.TURN_START:
-            first = entry.seq if _payload(entry).get("turn_id") == turn else None
-            message = said = None
-        elif first is None:
-            continue
-        elif entry.kind == events.MESSAGE:
-            role = _payload(entry).get("role")
-            message, said = (entry, None) if role == "user" else (message, entry)
-        elif entry.kind in _ANSWERS:
-            said = None  # what follows is another round
-        elif _payload(entry).get("call_id") == call_id:
-            return Scene(
-                first=first,
-                message=None if message is None else message.seq,
-                words=None if message is None else str(_payload(message)["text"]),
-                said=None if said is None else str(_payload(said)["text"]),
-            )
-    return None
-
-
-def _payload(entry: Entry) -> dict[str, object]:
-    return dict(events.decode(entry.line).payload)
 
 
 def _person(actor_id: str, name: Callable[[str], str]) -> Person:
