@@ -33,6 +33,7 @@ PERMISSIONS = {
         "collections:edit",
         "texts:edit",
         "reports:read",
+        "journal:read",
         "orders:edit-own",
     }
     | {"litro:approve", "litro:admin"},

@@ -17,6 +17,21 @@ class Period:
     since: date
     until: date
 
+    @property
+    def bounds(self) -> dict[str, str]:
+        """The days as a statement's values."""
+        return {"since": self.since.isoformat(), "until": self.until.isoformat()}
+
+    @property
+    def days(self) -> int:
+        return (self.until - self.since).days + 1
+
+    @property
+    def before(self) -> Period:
+        """The stretch of the same length that ends where this one starts."""
+        until = self.since - timedelta(days=1)
+        return Period(f"{self.days} days before", until - timedelta(days=self.days - 1), until)
+
 
 def named(name: str, today: date) -> Period:
     """Return the period of this name, seen from today; KeyError for a name that is not in NAMES."""

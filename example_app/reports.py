@@ -50,13 +50,13 @@ _SALES = "SELECT count(DISTINCT number) AS orders, coalesce(sum(quantity), 0) AS
 
 def sales(database: sqlite3.Connection, period: Period) -> Sales:
     """Return what was sold in a period."""
-    return Sales(**dict(database.execute(f"{_SALES} {_SOLD}", _bounds(period)).fetchone()))
+    return Sales(**dict(database.execute(f"{_SALES} {_SOLD}", period.bounds).fetchone()))
 
 
 def sales_of(database: sqlite3.Connection, period: Period, category: str) -> Sales:
     """Return what was sold of one category."""
     row = database.execute(
-        f"{_SALES} {_SOLD} AND category = :category", {**_bounds(period), "category": category}
+        f"{_SALES} {_SOLD} AND category = :category", {**period.bounds, "category": category}
     )
     return Sales(**dict(row.fetchone()))
 
@@ -69,7 +69,7 @@ def best_sellers(
         "SELECT sku, name || ', ' || colour AS product, sum(quantity) AS pieces,"
         f" sum(quantity * unit_cents) AS goods_cents {_SOLD} AND (:category IS NULL OR category = :category)"
         " GROUP BY sku ORDER BY pieces DESC, goods_cents DESC, sku LIMIT :limit",
-        {**_bounds(period), "category": category, "limit": limit},
+        {**period.bounds, "category": category, "limit": limit},
     )
     return [BestSeller(**dict(row)) for row in rows]
 
@@ -79,7 +79,7 @@ def returns(database: sqlite3.Connection, period: Period) -> Returns:
     cases = database.execute(
         "SELECT state, reason, quantity, refund_cents, name || ', ' || colour AS product"
         " FROM return_case JOIN product USING (sku) WHERE opened_on BETWEEN :since AND :until",
-        _bounds(period),
+        period.bounds,
     ).fetchall()
     sold = sales(database, period).pieces
     return Returns(
@@ -97,7 +97,3 @@ def _counted(cases: list[sqlite3.Row], column: str) -> dict[str, int]:
     for case in cases:
         counts[case[column]] = counts.get(case[column], 0) + 1
     return dict(sorted(counts.items(), key=lambda pair: (-pair[1], pair[0])))
-
-
-def _bounds(period: Period) -> dict[str, str]:
-    return {"since": period.since.isoformat(), "until": period.until.isoformat()}

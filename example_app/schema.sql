@@ -151,6 +151,22 @@ CREATE TABLE policy (
     text TEXT NOT NULL
 );
 
+-- The lines that count as sold, with what stays of them without VAT and what the goods cost us, by today's purchase price.
+CREATE VIEW sale AS
+SELECT number, position, customer_id, placed_on, placed_at, sku, product.name || ', ' || colour AS product, category,
+       quantity, quantity * unit_cents AS goods_cents,
+       CAST(round(quantity * unit_cents * 10000.0 / (10000 + rate)) AS INTEGER) AS net_cents,
+       quantity * cost_cents AS cost_cents
+FROM orders JOIN order_line USING (number) JOIN product USING (sku) JOIN supply USING (sku)
+     JOIN customer ON customer.id = customer_id JOIN vat_rate USING (country)
+WHERE status <> 'cancelled';
+-- Every order with its value, the cancelled ones too.
+CREATE VIEW order_value AS
+SELECT number, customer_id, placed_on, placed_at, status, ships_to, sum(quantity) AS pieces,
+       shipping_cents, sum(quantity * unit_cents) AS goods_cents,
+       shipping_cents + sum(quantity * unit_cents) AS total_cents
+FROM orders JOIN order_line USING (number) GROUP BY number;
+
 -- Changes: rows are only added, each once by its key.
 CREATE TABLE refund (
     id INTEGER PRIMARY KEY,

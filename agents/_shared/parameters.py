@@ -10,9 +10,11 @@ __all__ = [
     "address",
     "category",
     "cents",
+    "country",
     "customer_id",
     "hold",
     "limit",
+    "number_of",
     "order_number",
     "period",
     "place",
@@ -23,9 +25,9 @@ __all__ = [
 ]
 
 
-def product() -> fields.String:
+def product(*, required: bool = True) -> fields.String:
     return fields.String(
-        required=True,
+        required=required,
         validate=validate.Length(1, 80),
         metadata={"description": "Name or article number, e.g. 'Trek 65' or 'PCK-TRK65-RED'"},
     )
@@ -57,6 +59,22 @@ def category() -> fields.String:
 def place() -> fields.String:
     return fields.String(
         validate=validate.OneOf(stock.CITIES), metadata={"description": "Only this warehouse or store"}
+    )
+
+
+def country() -> fields.String:
+    return fields.String(
+        validate=validate.OneOf(policies.COUNTRIES),
+        metadata={"description": "Only customers from this country"},
+    )
+
+
+def number_of(what: str, default: int, least: int, most: int) -> fields.Integer:
+    return fields.Integer(
+        strict=True,
+        load_default=default,
+        validate=validate.Range(least, most),
+        metadata={"description": what},
     )
 
 

@@ -19,7 +19,8 @@ __all__ = [
     "price_at",
 ]
 
-_KINDS = ("delivery", "delivery", "count", "damage", "return")
+_KINDS = ("delivery", "delivery", "delivery", "count", "count", "count", "damage", "return")
+_DIFFERENCES = (-3, -1, -1, 0, 0, 0, 0, 1)  # most counts find what they should
 
 
 def fill_places(database: sqlite3.Connection, shop: Mapping[str, Any]) -> None:
@@ -57,8 +58,12 @@ def fill_supply(
     history: Mapping[str, Any],
     chance: random.Random,
 ) -> None:
-    """Insert who makes each product and what it costs us, and the VAT of the countries that we send to."""
+    """Insert who makes each product and what it costs us, the VAT of our countries, and what has nearly run out."""
     insert(database, "supplier", history["suppliers"])
+    for sku, counts in history["scarce"].items():
+        for city, quantity in counts.items():
+            place = (quantity, sku, city)
+            database.execute("UPDATE stock SET quantity = ? WHERE sku = ? AND city = ?", place)
     insert(database, "vat_rate", history["vat"])
     for product in products:
         supplier, share, box = history["supply"][product["category"]]
@@ -103,7 +108,7 @@ def fill_movements(
     found.sort(key=lambda row: -row["days"])
     for number, row in enumerate(found, 1):
         day = today - timedelta(days=row.pop("days"))
-        insert(database, "stock_movement", [{**row, **decided("stock", number, day)}])
+        insert(database, "stock_movement", [{**row, **decided("stock", number, day, asked=3, approved=4)}])
 
 
 def _backwards(
@@ -111,8 +116,8 @@ def _backwards(
 ) -> Iterator[dict[str, Any]]:
     """Yield the movements of one shelf, the newest first: each starts at what the one after it found."""
     there = level["quantity"]
-    days = chance.randint(5, 60)
-    for _ in range(chance.randint(1, 4)):
+    days = chance.randint(2, 120)
+    for _ in range(chance.randint(0, 3)):
         kind = chance.choice(_KINDS)
         after = there + chance.randint(0, 3)  # sold since
         before = max(0, after - _size(kind, after, chance))
@@ -138,4 +143,4 @@ def _size(kind: str, after: int, chance: random.Random) -> int:
         case "damage":
             return -1
         case _:
-            return chance.choice((-3, -2, -1, -1, 0, 1))
+            return chance.choice(_DIFFERENCES)

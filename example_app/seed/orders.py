@@ -252,11 +252,11 @@ def _payments(
         yield "captured", total, 0
         if luck < 0.8:
             yield "returned", total, 3
-    elif method == "invoice" and (days < 14 or luck < 0.12):
+    elif method == "invoice" and (days < 14 or (days < 200 and luck < 0.2)):
         yield "open", total, 0
-    elif method == "transfer" and luck < 0.15 and total > 1000:
+    elif method == "transfer" and days < 200 and luck < 0.15 and total > 1000:
         yield "captured", total - 490, 1
-    elif method == "card" and status == "delivered" and luck < 0.03:
+    elif method == "card" and 25 < days < 150 and luck < 0.06:
         yield "disputed", total, 20
     else:
         yield "captured", total, chance.randint(5, 13) if method == "invoice" else 0

@@ -8,6 +8,7 @@ from ..._shared.script.proposals import ENDINGS
 from ..._shared.script.words import GOODS
 from .changes import CHANGES
 from .figures import best_sellers, compare_sales, returns_overview, sales_report
+from .lookups import LOOKUPS
 from .orders import find_orders, late_shipments, order_details
 from .people import customer_details, find_customers
 from .shelves import low_stock, stock_levels
@@ -39,6 +40,7 @@ _LIMIT = (
 
 _CHANGING = frozenset(skill.tool for skill in CHANGES)
 _SKILLS = (
+    *LOOKUPS,
     ENDINGS,
     *CHANGES,
     Skill(
