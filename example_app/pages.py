@@ -11,7 +11,17 @@ from flask_wtf.csrf import CSRFError
 from werkzeug.exceptions import HTTPException
 from werkzeug.wrappers import Response
 
-from example_app import accounts, catalogue, collections, database, orders, policies, seed, stock
+from example_app import (
+    accounts,
+    catalogue,
+    collections,
+    database,
+    orders,
+    policies,
+    seed,
+    stock,
+    suggestions,
+)
 from example_app.identity import actor_of, litro
 from example_app.money import euros
 
@@ -100,7 +110,7 @@ def chat(agent: str) -> str | Response:
     return render_template(
         "chat.html",
         agent={"name": agent, "title": found.title},
-        suggestions=found.agent.suggestions,
+        suggestions=suggestions.for_actor(agent, actor_of(account) if account else None),
         model_name=current_app.config["SHOP_MODEL"].label,
         signed_in=account.name if account else None,
         url_prefix=installed.settings.url_prefix,

@@ -15,6 +15,7 @@ from flask import Flask
 
 from example_app import create_app, database, orders
 from tests.shop_desk import Person
+from tests.shop_rows import Shop
 
 _KEPT = ("shop.db", "litro/ledger.db")
 
@@ -23,10 +24,7 @@ _KEPT = ("shop.db", "litro/ledger.db")
 def opened_shop(tmp_path_factory) -> tuple[Flask, Path]:
     """The shop, and a folder with what it keeps on its first day."""
     folder, first_day = tmp_path_factory.mktemp("shop"), tmp_path_factory.mktemp("first_day")
-    with pytest.MonkeyPatch.context() as patch:
-        for name in ("LLM_URL", "LLM_MODEL", "ANTHROPIC_API_KEY"):
-            patch.delenv(name, raising=False)
-        app = create_app({"SHOP_DATA": folder, "TESTING": True})
+    app = _open(folder)
     for name in _KEPT:
         _copy(folder / name, first_day / Path(name).name)
     return app, first_day
@@ -65,6 +63,29 @@ def olga(app) -> Person:
 @pytest.fixture
 def otto(app) -> Person:
     return Person(app, "second")
+
+
+@pytest.fixture(scope="session")
+def shop(tmp_path_factory) -> Iterator[Shop]:
+    """The rows of a shop as it is at first; nobody writes to it."""
+    opened = Shop(_open(tmp_path_factory.mktemp("untouched")))
+    yield opened
+    opened.held.close()
+
+
+@pytest.fixture
+def own_shop(app) -> Iterator[Shop]:
+    """The rows of a shop that a test may write to."""
+    opened = Shop(app)
+    yield opened
+    opened.held.close()
+
+
+def _open(folder: Path) -> Flask:
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("LLM_URL", "LLM_MODEL", "ANTHROPIC_API_KEY"):
+            patch.delenv(name, raising=False)
+        return create_app({"SHOP_DATA": folder, "TESTING": True})
 
 
 def _copy(source: Path, target: Path) -> None:

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from flask import abort
 
-from example_app import accounts
+from example_app import accounts, suggestions
 from flask_litro_agent import Agent
 
 from .._shared.model import model
 from .._shared.shelves import shelves
-from .script import SUGGESTIONS, script
+from .script import script
 
 agent = Agent(
     model=model(script),
     instructions="./instructions.md",
     tools=[shelves],
     title="Shop assistant",
-    suggestions=SUGGESTIONS,
+    suggestions=tuple(suggestions.ASSISTANT),
     temperature=0.2,
 )
 

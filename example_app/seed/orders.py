@@ -19,6 +19,8 @@ _ORDERS = 120
 _OLDER = 110
 _ANNOUNCED = 3
 _ANNAS = frozenset({1020, 1055, 1084, 1104, 1111, 1118})  # the demo customer's own: one travels, one is new
+_DISPUTED = frozenset({1086})
+_UNDERPAID = frozenset({1094, 1101})
 _CARRIERS = ("DHL", "GLS", "PostNL")
 _DELAYS = {"DHL": (-1, 0, 0, 0, 1), "GLS": (-1, 0, 1, 2, 4), "PostNL": (0, 0, 0, 1, 2)}
 _WAY = ("left our warehouse in Leipzig", "at the sorting centre", "in the delivery van")
@@ -190,7 +192,7 @@ class Orders:
         for order in rows:
             days = (self.today - date.fromisoformat(order["placed_on"])).days
             method = chance.choices(("card", "wallet", "invoice", "transfer"), weights=(10, 5, 3, 2))[0]
-            for state, cents, waited in _payments(method, order["status"], order["total"], days, chance):
+            for state, cents, waited in _payments(method, order, days, chance):
                 row = {
                     "number": order["number"],
                     "method": method,
@@ -241,22 +243,23 @@ def _return_state(days: int, chance: random.Random) -> str:
 
 
 def _payments(
-    method: str, status: str, total: int, days: int, chance: random.Random
+    method: str, order: sqlite3.Row, days: int, chance: random.Random
 ) -> Iterator[tuple[str, int, int]]:
     """Yield each attempt: its state, its cents, and how many days after the order it happened."""
+    number, total = order["number"], order["total"]
     if method in ("card", "wallet") and chance.random() < 0.18:
         for _ in range(chance.choice((1, 1, 2, 3))):
             yield "failed", total, 0
     luck = chance.random()
-    if status == "cancelled":
+    if order["status"] == "cancelled":
         yield "captured", total, 0
         if luck < 0.8:
             yield "returned", total, 3
     elif method == "invoice" and (days < 14 or (days < 200 and luck < 0.2)):
         yield "open", total, 0
-    elif method == "transfer" and days < 200 and luck < 0.15 and total > 1000:
-        yield "captured", total - 490, 1
-    elif method == "card" and 25 < days < 150 and luck < 0.06:
+    elif number in _DISPUTED:
         yield "disputed", total, 20
+    elif number in _UNDERPAID:
+        yield "captured", total - 490, 1
     else:
         yield "captured", total, chance.randint(5, 13) if method == "invoice" else 0

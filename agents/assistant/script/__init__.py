@@ -13,16 +13,7 @@ from .orders import find_orders, late_shipments, order_details
 from .people import customer_details, find_customers
 from .shelves import low_stock, stock_levels
 
-__all__ = ["SUGGESTIONS", "script"]
-
-SUGGESTIONS = (
-    "How were sales last month?",
-    "Compare sales this month with last month",
-    "What is running low in Leipzig?",
-    "Which parcels are late?",
-    "What is in order 1111, and where is it?",
-    "What has Anna Berg bought?",
-)
+__all__ = ["script"]
 
 
 def _refused(tool: str) -> str:
@@ -40,9 +31,9 @@ _LIMIT = (
 
 _CHANGING = frozenset(skill.tool for skill in CHANGES)
 _SKILLS = (
-    *LOOKUPS,
     ENDINGS,
     *CHANGES,
+    *LOOKUPS,
     Skill(
         tool="sales_report",
         asks=(

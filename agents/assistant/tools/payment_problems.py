@@ -30,6 +30,7 @@ def payment_problems(params, ctx):
     found = payments.problems(database.connection(), date.today())
     mine = [each for each in found if params.get("kind") in (None, each.kind)]
     return {
+        "kind": params.get("kind"),
         "total": len(mine),
         "amount": euros(sum(each.amount_cents for each in mine)),
         "kinds": _by_kind(mine),

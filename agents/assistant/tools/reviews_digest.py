@@ -21,7 +21,7 @@ class Params(Schema):
 @tool(
     description="What buyers wrote in a period: how many reviews, the mean against before, the worst in their own"
     " words, and the products whose rating has fallen.",
-    permission="shop:read",
+    permission="shop:reviews",
     mode=Mode.READ,
     params=Params,
 )
