@@ -80,6 +80,7 @@ def assemble(
     policies = list(_policies(settings, registry, faults))
     limits = {agent.name: settings.limits.replace(agent.agent.limits) for agent in agents}
     signalling = Signalling(app, settings, models={name: each.model for name, each in providers.items()})
+    faults.add(_freshness_faults(settings, identity))
     with faults.collecting():
         books = _books(app, settings, identity, engine, agents, signalling)
     with app.app_context():  # as in the request that starts a turn
@@ -151,6 +152,14 @@ def _policies(settings: Settings, registry: Registry, faults: _Faults) -> Iterat
             yield registry.policy(name)
 
 
+def _freshness_faults(settings: Settings, identity: Identity) -> Iterator[str]:
+    if settings.approval_freshness is not None and not identity.has_authenticated_at:
+        yield (
+            "LITRO_APPROVAL_FRESHNESS is set, and nobody says when somebody signed in: register a function with "
+            "@litro.authenticated_at"
+        )
+
+
 def _books(
     app: Flask,
     settings: Settings,
@@ -211,6 +220,7 @@ def _gate(
         protected=settings.protected_permissions,
         four_eyes=settings.four_eyes,
         max_ttl=settings.max_ttl,
+        approval_freshness=settings.approval_freshness,
     )
 
 

@@ -20,6 +20,7 @@ from flask_litro_agent.core.database import Database, check_engine
 from flask_litro_agent.core.ledger import Ledger
 from flask_litro_agent.core.news import Listener
 from flask_litro_agent.core.usage import Usage, Used
+from flask_litro_agent.core.waiting import Waiting
 from flask_litro_agent.errors import ConfigurationError, LedgerAway
 from flask_litro_agent.sessions.mounts import network_filesystem
 from flask_litro_agent.settings import Settings
@@ -42,6 +43,7 @@ class Books:
     ceiling: Ceiling
     ledger: Ledger
     usage: Usage
+    waiting: Waiting
     place: str
     warning: str | None
 
@@ -75,6 +77,7 @@ def open_books(
         ),
         ledger=Ledger(database, audit, most_open=settings.max_open, listeners=listeners),
         usage=Usage(database),
+        waiting=Waiting(database),
         place=_place(url),
         warning=warning,
     )

@@ -20,13 +20,14 @@ from flask_litro_agent.cli import litro_commands
 from flask_litro_agent.contracts import Actor, SessionStore
 from flask_litro_agent.core.gate import AgentGate
 from flask_litro_agent.errors import ConfigurationError
-from flask_litro_agent.identity import ActorLoader, Identity, RequestLoader
+from flask_litro_agent.identity import ActorLoader, AuthenticatedAt, Identity, RequestLoader
 from flask_litro_agent.installation import EXTENSION, installed_in
 from flask_litro_agent.report import Report
 from flask_litro_agent.turns.handover import hand_over
 from flask_litro_agent.turns.runner import Runner
 from flask_litro_agent.web.admin.blueprint import register_admin
 from flask_litro_agent.web.blueprint import register_routes
+from flask_litro_agent.web.slots import Slots
 
 __all__ = ["LitroAgent"]
 
@@ -79,6 +80,7 @@ class LitroAgent:
             )
         self._request_loader: RequestLoader | None = identity.request_loader if identity else None
         self._actor_loader: ActorLoader | None = identity.actor_loader if identity else None
+        self._authenticated_at: AuthenticatedAt | None = getattr(identity, "authenticated_at", None)
         self._tool_context: ToolContextFunction | None = None
         self._engine = engine
         self._plugins = tuple(plugins)
@@ -97,6 +99,15 @@ class LitroAgent:
         """Say who has this id, later and without a request: the function returns an Actor or None."""
         self._before_init("actor_loader")
         self._actor_loader = function
+        return function
+
+    def authenticated_at(self, function: Loader) -> Loader:
+        """Say when who asks now last proved who he is, for LITRO_APPROVAL_FRESHNESS.
+
+        The function returns seconds since the epoch, a datetime with its zone, or None for never.
+        """
+        self._before_init("authenticated_at")
+        self._authenticated_at = function
         return function
 
     def tool_context(self, function: Loader) -> Loader:
@@ -132,7 +143,7 @@ class LitroAgent:
             )
         installed = assemble(
             app,
-            identity=Identity(self._request_loader, self._actor_loader),
+            identity=Identity(self._request_loader, self._actor_loader, self._authenticated_at),
             plugins=self._plugins,
             session_store=self._session_store,
             tool_context=self._tool_context,
@@ -140,8 +151,9 @@ class LitroAgent:
         )
         app.extensions[EXTENSION] = installed
         self._initialised = True
-        register_routes(app, installed)
-        register_admin(app, installed)
+        settings = installed.settings
+        slots = Slots(most=settings.max_tails, most_per_actor=settings.max_actor_tails)
+        register_routes(app, installed, slots, register_admin(app, installed, slots))
         app.cli.add_command(litro_commands())
         _drain_at_exit(installed.runner)
         logger.log(_level(installed.report), "%s", installed.report)

@@ -7,12 +7,15 @@ permission. The one rule: what cannot be trusted is an error or a visitor, never
 from __future__ import annotations
 
 import dataclasses
+import math
 import re
 import secrets
+import time
 from collections.abc import Callable, Collection, Mapping, Set
+from datetime import datetime
 from typing import Any, Final
 
-from flask import current_app, session
+from flask import Flask, current_app, session
 from flask.sessions import NullSession
 
 from flask_litro_agent.contracts import Actor
@@ -20,6 +23,7 @@ from flask_litro_agent.errors import ConfigurationError
 
 __all__ = [
     "ActorLoader",
+    "AuthenticatedAt",
     "FlaskLogin",
     "FlaskSecurity",
     "Identity",
@@ -30,8 +34,10 @@ __all__ = [
 
 RequestLoader = Callable[[], Actor | None]
 ActorLoader = Callable[[str], Actor | None]
+AuthenticatedAt = Callable[[], float | datetime | None]
 
 _SESSION_KEY: Final = "litro_visitor"
+_PROOF_KEY: Final = "litro_authenticated_at"
 _VISITOR_PREFIX: Final = "visitor:"
 _VISITOR: Final = re.compile(r"visitor:[A-Za-z0-9_-]{22}")
 _LONGEST_ID: Final = 255
@@ -45,15 +51,28 @@ class Identity:
     """
 
     def __init__(
-        self, request_loader: RequestLoader | None = None, actor_loader: ActorLoader | None = None
+        self,
+        request_loader: RequestLoader | None = None,
+        actor_loader: ActorLoader | None = None,
+        authenticated_at: AuthenticatedAt | None = None,
     ) -> None:
         self._request_loader = request_loader
         self._actor_loader = actor_loader
+        self._authenticated_at = authenticated_at
 
     @property
     def has_actor_loader(self) -> bool:
         """Whether people with an account can be found again by their id."""
         return self._actor_loader is not None
+
+    @property
+    def has_authenticated_at(self) -> bool:
+        """Whether the site says when somebody last proved who he is."""
+        return self._authenticated_at is not None
+
+    def authenticated_at(self) -> float | None:
+        """Return when who makes this request last proved who he is, in seconds since the epoch; None for never."""
+        return None if self._authenticated_at is None else _moment(self._authenticated_at())
 
     def current(self) -> Actor:
         """Return who makes this request: the site's actor, or the visitor that its session names."""
@@ -88,7 +107,8 @@ class FlaskLogin:
     """Both loaders of a site with Flask-Login: ``LitroAgent(identity=FlaskLogin(permissions=...))``.
 
     An actor's id is ``user.get_id()``. ``permissions`` and ``name`` are asked with the user; Flask-Login itself
-    knows no permissions, so without ``permissions`` a user holds none.
+    knows no permissions, so without ``permissions`` a user holds none. Where the site sets LITRO_APPROVAL_FRESHNESS,
+    the time of ``login_user`` and ``confirm_login`` is kept in the session, since Flask-Login does not keep it.
     """
 
     def __init__(
@@ -97,9 +117,11 @@ class FlaskLogin:
         permissions: Callable[[Any], Collection[str]] = lambda user: frozenset(),
         name: Callable[[Any], str] | None = None,
     ) -> None:
-        _flask_login()
+        flask_login = _flask_login()
         self._permissions = permissions
         self._name = name or _login_name
+        for signal in (flask_login.user_logged_in, flask_login.user_login_confirmed):
+            signal.connect(_keep_proof)
 
     def request_loader(self) -> Actor | None:
         """Return the signed-in user of this request."""
@@ -114,6 +136,10 @@ class FlaskLogin:
                 "FlaskLogin: the LoginManager has no user_loader, which finds users by id"
             )
         return self._actor(load(actor_id))
+
+    def authenticated_at(self) -> float | None:
+        """Return when this session's user signed in or confirmed it; None for one whom a cookie remembers."""
+        return session.get(_PROOF_KEY) if _flask_login().login_fresh() else None
 
     def _actor(self, user: Any) -> Actor | None:
         if not _signed_in(user):
@@ -143,6 +169,10 @@ class FlaskSecurity:
         """Return the active user that the datastore finds by this id."""
         # Flask-Security's own user_loader reads the request's session: it cannot be asked by a turn
         return self._actor(_datastore().find_user(**{self._key: actor_id}))
+
+    def authenticated_at(self) -> float | None:
+        """Return when this session's user last signed in or verified, as Flask-Security keeps it (``fs_paa``)."""
+        return session.get("fs_paa")
 
     def _actor(self, user: Any) -> Actor | None:
         if not _signed_in(user):
@@ -174,6 +204,23 @@ def _checked(loaded: object, loader: str) -> Actor:
     if fault:
         raise ConfigurationError(f"{loader} returned an Actor that cannot stand: {fault}")
     return dataclasses.replace(loaded, permissions=_frozen(loaded.permissions, loader))
+
+
+def _moment(told: object) -> float | None:
+    """Return the time as a number; ConfigurationError for what is none, and for a time that names no zone."""
+    match told:
+        case None:
+            return None
+        case bool():
+            pass
+        case int() | float() if math.isfinite(told):
+            return float(told)
+        case datetime() if told.utcoffset() is not None:
+            return told.timestamp()
+    raise ConfigurationError(
+        "authenticated_at must return seconds since the epoch, a datetime with its zone, or None; "
+        f"not {type(told).__name__}"
+    )
 
 
 def _same(actor: Actor, actor_id: str) -> Actor:
@@ -212,6 +259,11 @@ def _frozen(permissions: object, source: str) -> frozenset[str]:
     if not all(isinstance(permission, str) and permission for permission in permissions):
         raise ConfigurationError(f"{source}: every permission must be a non-empty text")
     return frozenset(permissions)
+
+
+def _keep_proof(app: Flask, **signal: Any) -> None:
+    if app.config.get("LITRO_APPROVAL_FRESHNESS") is not None:
+        session[_PROOF_KEY] = time.time()
 
 
 def _flask_login() -> Any:

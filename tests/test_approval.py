@@ -26,6 +26,7 @@ from flask_litro_agent.errors import (
     NothingDone,
     Overloaded,
     ProposalClosed,
+    SignInNeeded,
 )
 from flask_litro_agent.policies.permissions import Permissions
 from flask_litro_agent.settings import Settings
@@ -409,6 +410,49 @@ def test_where_four_eyes_are_asked_for_the_proposer_may_not_approve(tmp_path, de
     assert "four eyes" in forbidden(bench, proposal, operator=BOTH)
     assert (proposal.four_eyes, spy.runs) == (True, 0)
     assert bench.approve(proposal).outcome == "ok"
+
+
+@pytest.mark.parametrize("age", [None, 301, -120])
+def test_a_protected_permission_asks_for_a_fresh_sign_in_and_the_proposal_stays_open(tmp_path, age):
+    spy = Spy()
+    bench = GateBench(tmp_path, spy.tool(), protected=("orders:*",), approval_freshness=300)
+    proposal = bench.propose()
+    proved = None if age is None else time.time() - age
+    with pytest.raises(SignInNeeded, match="prove once more who you are"):
+        bench.gate.approve(proposal.id, proposal.digest, OLA, authenticated_at=proved)
+    assert (bench.now(proposal).state, spy.runs) == (State.PROPOSED, 0)
+    fresh = time.time() - 299
+    assert bench.gate.approve(proposal.id, proposal.digest, OLA, authenticated_at=fresh).outcome == "ok"
+
+
+def test_what_is_not_protected_asks_for_no_fresh_sign_in(tmp_path):
+    bench = GateBench(tmp_path, Spy().tool(), approval_freshness=300)
+    assert bench.approve(bench.propose()).outcome == "ok"
+
+
+def test_a_dismissal_asks_for_no_fresh_sign_in(tmp_path):
+    bench = GateBench(tmp_path, Spy().tool(), protected=("orders:*",), approval_freshness=300)
+    proposal = bench.propose()
+    assert bench.gate.dismiss(proposal.id, proposal.digest, OLA).state is State.DISMISSED
+
+
+@pytest.mark.parametrize("denied", ["litro:approve", "change"])
+def test_a_policy_can_keep_somebody_from_deciding_at_all(tmp_path, denied):
+    class Denying(Permissions):
+        def decide(self, actor, tool, arguments):
+            denies = actor.id == "ola" and tool.name == denied
+            return Verdict.deny() if denies else super().decide(actor, tool, arguments)
+
+    spy = Spy()
+    bench = GateBench(tmp_path, spy.tool())
+    proposal = bench.propose()
+    bench.policies = [Denying()]
+    gate = bench.gate_for(spy.tool())
+    forbidden(bench, proposal, gate=gate)
+    if denied == "litro:approve":
+        with pytest.raises(Forbidden):
+            gate.dismiss(proposal.id, proposal.digest, OLA)
+    assert (bench.now(proposal).state, spy.runs) == (State.PROPOSED, 0)
 
 
 def test_without_four_eyes_the_proposer_may_approve(bench):

@@ -54,13 +54,25 @@ APPROVAL = [
         "test_where_four_eyes_are_asked_for_the_proposer_may_not_approve",
     ),
     (
+        "if is_protected(proposal.permission, self._wiring.protected):",
+        "if False:",
+        A,
+        "test_a_protected_permission_asks_for_a_fresh_sign_in_and_the_proposal_stays_open",
+    ),
+    (
+        "self._wiring.freshness.check(authenticated_at)",
+        "pass",
+        A,
+        "test_a_protected_permission_asks_for_a_fresh_sign_in_and_the_proposal_stays_open",
+    ),
+    (
         "proposal.four_eyes or asks_four_eyes",
         "asks_four_eyes",
         A,
         "test_four_eyes_that_a_proposal_was_made_with_stay",
     ),
     (
-        "proposal.four_eyes or asks_four_eyes(self._wiring, tool)",
+        "proposal.four_eyes or asks_four_eyes(wiring, tool)",
         "proposal.four_eyes",
         A,
         "test_four_eyes_that_are_asked_for_since_hold_as_well",

@@ -859,7 +859,10 @@ def test_no_public_name_of_the_gate_loosens_it(bench):
     assert isinstance(bench.gate._wiring.tools, MappingProxyType)
     public = {name for name in dir(bench.gate) if not name.startswith("_")}
     decisions = {"approve", "dismiss", "answer", "reconcile", "repeat", "reverse"}
-    assert public == decisions | {"call", "allows", "admits", "tools", "within", "proposal"}
+    assert public == decisions | {
+        *("call", "allows", "admits", "tools", "within", "proposal"),
+        *("hindrances", "check_freshness"),
+    }
 
 
 def test_random_outcomes_are_counted(bench, spy):

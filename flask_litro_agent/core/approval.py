@@ -24,6 +24,7 @@ from flask_litro_agent.core.operators import Operators
 from flask_litro_agent.core.outcome import CallSite
 from flask_litro_agent.core.proposals import Proposal, State, digest_of
 from flask_litro_agent.core.proposing import as_of_now, asks_four_eyes
+from flask_litro_agent.core.protected import is_protected
 from flask_litro_agent.core.verdicts import copied
 from flask_litro_agent.core.wiring import Wiring
 from flask_litro_agent.errors import (
@@ -37,7 +38,7 @@ from flask_litro_agent.errors import (
 )
 from flask_litro_agent.tools import Tool, ToolContext, UIResult, tool_contract
 
-__all__ = ["HANDLED", "VOID_REASONS", "Approval", "Enter"]
+__all__ = ["HANDLED", "VOID_REASONS", "Approval", "Enter", "asks_others"]
 
 logger = logging.getLogger(__name__)
 
@@ -91,11 +92,13 @@ class Approval:
         self._enter = enter
         self._operators = Operators(wiring, ledger)
 
-    def carry_out(self, proposal_id: str, digest: str, operator: Actor) -> Proposal:
+    def carry_out(
+        self, proposal_id: str, digest: str, operator: Actor, authenticated_at: float | None = None
+    ) -> Proposal:
         """Run the proposal, at most once, and return its row; see ``Gate.approve`` for what is raised."""
         for _ in range(_TRIES):
             with self._wiring.deciding():
-                checked = self._checked(proposal_id, digest, operator)
+                checked = self._checked(proposal_id, digest, operator, authenticated_at)
                 try:
                     claim = self._ledger.claim(
                         proposal_id, digest, operator_id=operator.id, epoch=checked.epoch
@@ -107,11 +110,15 @@ class Approval:
             return self._run(claim, checked)
         raise Overloaded("the ceiling is being changed: nothing was done, try again")
 
-    def _checked(self, proposal_id: str, digest: str, operator: Actor) -> _Checked:
+    def _checked(
+        self, proposal_id: str, digest: str, operator: Actor, authenticated_at: float | None
+    ) -> _Checked:
         levels = self._wiring.levels()  # first: what is lowered from now on moves the epoch
         proposal = self._operators.proposal_for(proposal_id, operator)
         if proposal.state is not State.PROPOSED:
             raise ProposalClosed(HANDLED)
+        if is_protected(proposal.permission, self._wiring.protected):
+            self._wiring.freshness.check(authenticated_at)
         try:
             tool = self._tool(proposal)
             if reason := self._wiring.refusal_reason(proposal.agent, tool, levels):
@@ -147,9 +154,7 @@ class Approval:
         return proposer
 
     def _four_eyes(self, proposal: Proposal, tool: Tool, operator: Actor) -> None:
-        if not (proposal.four_eyes or asks_four_eyes(self._wiring, tool)):
-            return
-        if operator.id in (proposal.proposer, proposal.owner):
+        if asks_others(self._wiring, proposal, tool, operator):
             raise Forbidden("this needs four eyes: whoever asked for it may not approve it")
 
     def _arguments(self, proposal: Proposal, tool: Tool) -> dict[str, Any]:
@@ -254,6 +259,13 @@ class Approval:
 
     def _seconds(self, proposal: Proposal) -> float:
         return min(proposal.limit_ms / 1000, self._wiring.limits[proposal.agent].tool_seconds)
+
+
+def asks_others(wiring: Wiring, proposal: Proposal, tool: Tool, operator: Actor) -> bool:
+    """Whether it needs four eyes, and these are the two that asked for it."""
+    if not (proposal.four_eyes or asks_four_eyes(wiring, tool)):
+        return False
+    return operator.id in (proposal.proposer, proposal.owner)
 
 
 @dataclass(frozen=True, slots=True)

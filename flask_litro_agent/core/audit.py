@@ -128,6 +128,11 @@ class Audit:
             query = query.where(tables.audit.c.seq < before)
         return list(map(_row, self._group(query)))
 
+    def about(self, subject: str) -> list[AuditRow]:
+        """Return the rows about one subject, oldest first."""
+        query = select(*_COLUMNS).where(tables.audit.c.subject == subject).order_by(tables.audit.c.seq)
+        return list(map(_row, self._group(query.limit(_GROUP))))
+
     def verify(self, head: Head | None = None) -> Verification:
         """Read the whole chain; ``head`` is one that was kept outside."""
         faults: list[str] = []

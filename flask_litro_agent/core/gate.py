@@ -19,18 +19,20 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from flask_litro_agent import schemas
-from flask_litro_agent.contracts import Actor, Policy, Stop, ToolFacts
+from flask_litro_agent.contracts import Actor, Policy, Stop
 from flask_litro_agent.core import execution, output, refusals
 from flask_litro_agent.core.approval import HANDLED, Approval
 from flask_litro_agent.core.audit import Audit
 from flask_litro_agent.core.ceiling import LevelSource
+from flask_litro_agent.core.freshness import Freshness
+from flask_litro_agent.core.hindrances import Hindrance, Hindrances
 from flask_litro_agent.core.ledger import Ledger
 from flask_litro_agent.core.operators import Operators, checked_note
 from flask_litro_agent.core.outcome import CallSite, NeedsApproval, Outcome, Ran, Refused
 from flask_litro_agent.core.proposals import Proposal
 from flask_litro_agent.core.proposing import propose
 from flask_litro_agent.core.second_thoughts import reconciled, repetition, reversal
-from flask_litro_agent.core.verdicts import Verdicts, copied
+from flask_litro_agent.core.verdicts import Verdicts, copied, permission_facts
 from flask_litro_agent.core.wiring import Wiring
 from flask_litro_agent.core.write_rules import write_tool_faults, writes
 from flask_litro_agent.errors import (
@@ -93,12 +95,13 @@ class Gate:
         protected: Sequence[str] | None = None,
         four_eyes: Sequence[str] = (),
         max_ttl: int = _DAY,
+        approval_freshness: int | None = None,
     ) -> None:
         """Take each agent's tools and limits; ConfigurationError has every tool that must not be there.
 
         ``around`` gives the context in which a tool's function runs, ``deciding`` the one for policies, schemas and
         the database. ``ledger``, ``audit`` and ``actor_loader`` may be missing where no tool changes anything;
-        ``protected`` is None when the site has not said it. ``max_ttl`` is in seconds.
+        ``protected`` is None when the site has not said it. ``max_ttl`` and ``approval_freshness`` are in seconds.
         """
         faults = list(write_tool_faults(tools, protected=protected, has_loader=actor_loader is not None))
         if writes(tools) and ledger is None:
@@ -119,6 +122,7 @@ class Gate:
             protected=tuple(protected or ()),
             four_eyes=tuple(four_eyes),
             max_ttl=max_ttl,
+            freshness=Freshness(approval_freshness),
         )
         self._debug = debug
 
@@ -151,7 +155,7 @@ class Gate:
 
     def admits(self, actor: Actor, permission: str) -> bool:
         """Whether this person holds a permission that is no tool's: by the site's loader of now and every policy."""
-        facts = ToolFacts(name=permission, description="", permission=permission, mode="read")
+        facts = permission_facts(permission)
         with self._wiring.deciding():
             found = [actor]
             if self._wiring.actor_loader is not _nobody:
@@ -174,16 +178,32 @@ class Gate:
         with self._wiring.deciding():
             return Operators(self._wiring, self._ledger()).proposal_of(proposal_id, actor)
 
-    def approve(self, proposal_id: str, digest: str, operator: Actor) -> Proposal:
+    def check_freshness(self, authenticated_at: float | None) -> None:
+        """Raise SignInNeeded when whoever asks has proved who he is too long ago to allow the agents more."""
+        self._wiring.freshness.check(authenticated_at)
+
+    def hindrances(
+        self, proposals: Sequence[Proposal], operator: Actor, *, authenticated_at: float | None = None
+    ) -> list[Hindrance | None]:
+        """Say of each proposal why this operator may not approve it; None when nothing about him is in the way."""
+        with self._wiring.deciding():
+            hindrances = Hindrances(self._wiring, self._ledger(), operator, authenticated_at)
+            return [hindrances.of(proposal) for proposal in proposals]
+
+    def approve(
+        self, proposal_id: str, digest: str, operator: Actor, *, authenticated_at: float | None = None
+    ) -> Proposal:
         """Check everything anew, run the proposal at most once, and return its row as it stands then.
 
-        ``digest`` is what the operator's page showed. NotFound: there is no such proposal. Forbidden: this operator
-        may not; the proposal stays open. ProposalClosed: it expired, was handled, or is void from now on, as the
-        message says. LedgerAway: the database did not do it, or nobody can say whether it did.
+        ``digest`` is what the operator's page showed, ``authenticated_at`` when he last proved who he is (seconds
+        since the epoch). NotFound: there is no such proposal. Forbidden: this operator may not; the proposal stays
+        open. SignInNeeded: he must prove anew who he is; it stays open. ProposalClosed: it expired, was handled, or
+        is void from now on, as the message says. LedgerAway: the database did not do it, or nobody can say whether
+        it did.
         """
         try:
             return Approval(self._wiring, self._ledger(), self._enter).carry_out(
-                proposal_id, digest, operator
+                proposal_id, digest, operator, authenticated_at
             )
         except Forbidden:
             with self._wiring.deciding():

@@ -7,14 +7,14 @@ from typing import Final
 
 from flask_litro_agent.contracts import Actor
 from flask_litro_agent.core.ledger import Ledger
-from flask_litro_agent.core.proposals import Proposal
+from flask_litro_agent.core.proposals import Proposal, is_proposal_id
+from flask_litro_agent.core.verdicts import permission_facts
 from flask_litro_agent.core.wiring import Wiring
 from flask_litro_agent.errors import BadRequest, Forbidden, NotFound
 
 __all__ = ["APPROVE", "Operators", "checked_note"]
 
 APPROVE: Final = "litro:approve"
-_ID: Final = re.compile(r"[0-9A-Za-z_-]{1,32}")
 _LONGEST_NOTE: Final = 2000
 _UNSTORABLE: Final = re.compile("[\x00\ud800-\udfff]")
 
@@ -32,7 +32,7 @@ class Operators:
 
     def proposal_for(self, proposal_id: str, operator: object) -> Proposal:
         """Return the proposal; Forbidden when this operator may not decide on it, NotFound when there is none."""
-        actors = self._deciders(operator)
+        actors = self.deciders(operator)
         proposal = self._found(proposal_id)
         if not all(actor.may(proposal.permission) for actor in actors):
             raise Forbidden(f"to decide on this you need the permission {proposal.permission!r} yourself")
@@ -46,22 +46,26 @@ class Operators:
         if actor.id in (proposal.owner, proposal.proposer):
             return proposal
         try:
-            self._deciders(actor)
+            self.deciders(actor)
         except Forbidden:
             raise NotFound("there is no such proposal") from None
         return proposal
 
-    def _deciders(self, operator: object) -> tuple[Actor, Actor]:
+    def deciders(self, operator: object) -> tuple[Actor, ...]:
+        """Return the operator as the request and as the site knows him; Forbidden unless both may approve."""
         if type(operator) is not Actor:  # a subclass could answer `may` in its own way
             raise Forbidden("sign in to decide")
         now = self._wiring.actor_loader(operator.id)
-        if now is None or not (operator.may(APPROVE) and now.may(APPROVE)):
+        if now is None or not (self._may_approve(operator) and self._may_approve(now)):
             raise Forbidden(f"to decide you need the permission {APPROVE!r}")
         return operator, now
 
+    def _may_approve(self, actor: Actor) -> bool:
+        facts = permission_facts(APPROVE)
+        return actor.may(APPROVE) and self._wiring.verdicts.decide(actor, facts, None) == "allow"
+
     def _found(self, proposal_id: object) -> Proposal:
-        is_id = isinstance(proposal_id, str) and _ID.fullmatch(proposal_id)
-        proposal = self._ledger.get(str(proposal_id)) if is_id else None
+        proposal = self._ledger.get(str(proposal_id)) if is_proposal_id(proposal_id) else None
         if proposal is None:
             raise NotFound("there is no such proposal")
         return proposal

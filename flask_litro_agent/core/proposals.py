@@ -12,13 +12,24 @@ from __future__ import annotations
 import enum
 import hashlib
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["Proposal", "ProposalDraft", "State", "args_digest", "digest_of", "session_digest", "sha256_of"]
+__all__ = [
+    "Proposal",
+    "ProposalDraft",
+    "State",
+    "args_digest",
+    "digest_of",
+    "is_proposal_id",
+    "session_digest",
+    "sha256_of",
+]
 
 _DIGEST_VERSION = 1
+_ID = re.compile(r"[0-9A-Za-z_-]{1,32}")
 
 
 class State(enum.StrEnum):
@@ -119,6 +130,11 @@ class Proposal:
     def idempotency_key(self) -> str:
         """What the tool hands to the other side: the same for every look at this proposal."""
         return f"litro-{self.id}"
+
+
+def is_proposal_id(value: object) -> bool:
+    """Whether a proposal may have this id: nothing else is looked for."""
+    return isinstance(value, str) and _ID.fullmatch(value) is not None
 
 
 def args_digest(tool: str, arguments: bytes) -> str:

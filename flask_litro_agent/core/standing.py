@@ -7,6 +7,7 @@ A clock is read after the row's lock was waited for, never before.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import fields
 from typing import Any
 
@@ -27,6 +28,7 @@ __all__ = [
     "is_open",
     "is_unknown",
     "lock",
+    "ordered",
     "read_clock",
     "standing",
     "standing_in",
@@ -83,6 +85,18 @@ def standing(
         query = query.order_by(proposal.c.created_at.desc(), proposal.c.id.desc()).limit(newest)
     else:
         query = query.order_by(proposal.c.created_at, proposal.c.id)
+    return [_proposal_of(row, now) for row in connection.execute(query).mappings()]
+
+
+def ordered(
+    connection: Connection,
+    now: int,
+    *conditions: ColumnElement[bool],
+    by: Sequence[ColumnElement[Any]],
+    most: int,
+) -> list[Proposal]:
+    """Return so many of the proposals that meet the conditions, in this order."""
+    query = _rows(now).where(*conditions).order_by(*by).limit(most)
     return [_proposal_of(row, now) for row in connection.execute(query).mappings()]
 
 

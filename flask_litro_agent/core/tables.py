@@ -112,6 +112,7 @@ Index(f"{PREFIX}proposal_session", proposal.c.session_key)
 Index(f"{PREFIX}proposal_state", proposal.c.state, proposal.c.created_at)
 Index(f"{PREFIX}proposal_args", proposal.c.args_digest, proposal.c.settled_at)
 Index(f"{PREFIX}proposal_created", proposal.c.created_at, proposal.c.id)
+Index(f"{PREFIX}proposal_made_from", proposal.c.made_from)
 
 claimant = Table(
     f"{PREFIX}claimant",
@@ -160,6 +161,7 @@ audit = Table(
 )
 
 Index(f"{PREFIX}audit_kind", audit.c.kind, audit.c.seq)
+Index(f"{PREFIX}audit_subject", audit.c.subject)
 
 refusal = Table(
     f"{PREFIX}refusal",

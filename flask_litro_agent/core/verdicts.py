@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from flask_litro_agent.contracts import Actor, Policy, ToolFacts, Verdict
 
-__all__ = ["Decision", "Verdicts", "copied"]
+__all__ = ["Decision", "Verdicts", "copied", "permission_facts"]
 
 logger = logging.getLogger(__name__)
 
@@ -37,6 +37,11 @@ class Verdicts:
 def copied(actor: Actor) -> Actor:
     """Return the actor for foreign code, which cannot change by it who is asked about next."""
     return replace(actor, data=dict(actor.data))
+
+
+def permission_facts(permission: str) -> ToolFacts:
+    """Return what policies are asked about where a permission is no tool's."""
+    return ToolFacts(name=permission, description="", permission=permission, mode="read")
 
 
 def _ask(policy: Policy, actor: Any, tool: ToolFacts, arguments: dict[str, Any] | None) -> str:

@@ -12,6 +12,7 @@ from flask_litro_agent.contracts import Actor, Stop
 from flask_litro_agent.core import execution
 from flask_litro_agent.core.audit import Audit
 from flask_litro_agent.core.ceiling import Level, Levels, LevelSource
+from flask_litro_agent.core.freshness import Freshness
 from flask_litro_agent.core.ledger import Ledger
 from flask_litro_agent.core.verdicts import Verdicts
 from flask_litro_agent.core.write_rules import is_protected_execute
@@ -42,6 +43,7 @@ class Wiring:
     protected: Sequence[str]
     four_eyes: Sequence[str]
     max_ttl: int
+    freshness: Freshness
 
     def levels(self) -> Levels:
         """Return the levels in force now."""

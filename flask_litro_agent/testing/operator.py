@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import secrets
+import time
 
 from flask import Flask
 from werkzeug.test import TestResponse
@@ -19,6 +20,7 @@ from flask_litro_agent.identity import Identity
 from flask_litro_agent.installation import Installation
 from flask_litro_agent.web import forms
 from flask_litro_agent.web.blueprint import register_routes
+from flask_litro_agent.web.slots import Slots
 
 __all__ = ["OperatorDesk"]
 
@@ -34,8 +36,11 @@ class OperatorDesk:
         desk.secret_key = secrets.token_hex()
         desk.add_url_rule(_TOKEN, view_func=forms.fresh_token)
         settings = dataclasses.replace(installed.settings, hosts=None, trusted_proxies=0)
-        identity = Identity(lambda: operator, installed.identity.by_id)
-        register_routes(desk, dataclasses.replace(installed, settings=settings, identity=identity))
+        identity = Identity(
+            lambda: operator, installed.identity.by_id, time.time
+        )  # proved by the test's word
+        theirs = dataclasses.replace(installed, settings=settings, identity=identity)
+        register_routes(desk, theirs, Slots(most=1, most_per_actor=1), None)
         self._place = f"{settings.url_prefix}/proposals"
         self._client = desk.test_client()
 

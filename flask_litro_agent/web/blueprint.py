@@ -15,8 +15,10 @@ from werkzeug.exceptions import HTTPException
 from flask_litro_agent.errors import AgentError, StoreError
 from flask_litro_agent.installation import Installation
 from flask_litro_agent.web import forms
+from flask_litro_agent.web.admin.answers import FormAnswers
 from flask_litro_agent.web.proposals import ProposalViews
 from flask_litro_agent.web.sessions import SessionViews
+from flask_litro_agent.web.slots import Slots
 
 __all__ = ["register_routes"]
 
@@ -28,16 +30,20 @@ _HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
 }
 View = Callable[..., Any]
+Sentence = Callable[[AgentError, str], Response]
 
 
-def register_routes(app: Flask, installed: Installation) -> None:
-    """Add the routes to the app, apart from its CSRFProtect and ahead of nobody's headers."""
-    app.register_blueprint(_blueprint(installed))
+def register_routes(app: Flask, installed: Installation, slots: Slots, answers: FormAnswers | None) -> None:
+    """Add the routes to the app, apart from its CSRFProtect and ahead of nobody's headers.
+
+    ``slots`` are those of all streams, ``answers`` what the forms of the operator's pages get.
+    """
+    app.register_blueprint(_blueprint(installed, slots, answers))
     # of all after_request functions the first one runs last
     app.after_request_funcs.setdefault(None, []).insert(0, _last_word(installed.settings.url_prefix))
 
 
-def _blueprint(installed: Installation) -> Blueprint:
+def _blueprint(installed: Installation, slots: Slots, answers: FormAnswers | None) -> Blueprint:
     blueprint = Blueprint(
         _NAME,
         "flask_litro_agent",
@@ -45,12 +51,12 @@ def _blueprint(installed: Installation) -> Blueprint:
         static_folder="static/litro_agent",
         static_url_path="/static",
     )
-    for rule, name, view, methods in SessionViews(installed).routes():
+    for rule, name, view, methods in SessionViews(installed, slots).routes():
         # a redirect from agent//id to agent/id would let one id stand for another
         blueprint.add_url_rule(rule, name, _answering(view), methods=methods, merge_slashes=False)
 
-    for rule, name, view, methods in ProposalViews(installed).routes():
-        blueprint.add_url_rule(rule, name, _answering(view, sentence=_sentence), methods=methods)
+    for rule, name, view, methods in ProposalViews(installed, answers).routes():
+        blueprint.add_url_rule(rule, name, _answering(view, sentence=_saying(answers)), methods=methods)
 
     @blueprint.url_value_preprocessor
     def leave_alone(endpoint: str | None, values: dict[str, Any] | None) -> None:
@@ -74,24 +80,43 @@ def _last_word(prefix: str) -> Callable[[Response], Response]:
     return last_word
 
 
-def _answering(view: View, *, sentence: Callable[[AgentError], Response] | None = None) -> View:
-    """Return the view with its errors as JSON; ``sentence`` answers a plain form."""
+def _answering(view: View, *, sentence: Sentence | None = None) -> View:
+    """Return the view with its errors as JSON; ``sentence`` answers a plain form about the proposal of this id."""
 
     @functools.wraps(view)
     def answer(**values: Any) -> Any:
+        is_form = sentence is not None and request.mimetype == forms.FORM
         try:
             return view(**values)
         except HTTPException:
             raise  # an agent's access() speaks for itself
         except AgentError as error:
-            return sentence(error) if sentence and request.mimetype == forms.FORM else _error(error)
+            fault = error
         except StoreError as error:
             logger.error("litro: the session store failed: %s", error)
-            return _error(AgentError("the session log is not available now", status=503))
+            fault = AgentError("the session log is not available now", status=503)
         except Exception as error:
-            return _internal(error)
+            if not is_form:
+                return _internal(error)
+            fault = AgentError(_note_internal(error))
+        return sentence(fault, values["proposal_id"]) if is_form and sentence else _error(fault)
 
     return answer
+
+
+def _saying(answers: FormAnswers | None) -> Sentence:
+    """Return what says an error to a plain form: a page where a browser waits for one, else a sentence."""
+
+    def say(error: AgentError, proposal_id: str) -> Response:
+        if answers is None or not answers.wants_page():
+            return _sentence(error)
+        try:
+            return answers.refusal(error, proposal_id)
+        except Exception as raised:  # the site's loaders, perhaps the very fault that is to be told
+            logger.error("litro: no page could be drawn for an error", exc_info=raised)
+            return _sentence(error)
+
+    return say
 
 
 def _error(error: AgentError) -> Response:
@@ -110,10 +135,14 @@ def _sentence(error: AgentError) -> Response:
     return response
 
 
-def _internal(error: Exception) -> Response:
+def _note_internal(error: Exception) -> str:
     error_id = secrets.token_hex(4)
     logger.error("litro: internal error %s", error_id, exc_info=error)
-    body: dict[str, Any] = {"name": "InternalError", "message": f"internal error {error_id}", "status": 500}
+    return f"internal error {error_id}"
+
+
+def _internal(error: Exception) -> Response:
+    body: dict[str, Any] = {"name": "InternalError", "message": _note_internal(error), "status": 500}
     if current_app.debug:
         body["trace"] = traceback.format_exception(error)
     response = jsonify(body)

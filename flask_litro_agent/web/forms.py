@@ -18,7 +18,7 @@ from flask_litro_agent import strict_json
 from flask_litro_agent.errors import BadRequest, InvalidJSON, UnsupportedMediaType
 from flask_litro_agent.web import guards
 
-__all__ = ["FORM", "fresh_token", "read_form"]
+__all__ = ["FORM", "field_name", "fresh_token", "read_form"]
 
 FORM: Final = "application/x-www-form-urlencoded"
 _MOST_BYTES: Final = 16 * 1024
@@ -34,7 +34,7 @@ def read_form(request: Request, names: Iterable[str]) -> dict[str, str]:
     """
     if request.mimetype == FORM:
         fields = _form(guards.read_body(request, _MOST_BYTES))
-        token = fields.pop(_config("WTF_CSRF_FIELD_NAME", "csrf_token"), None)
+        token = fields.pop(field_name(), None)
     elif request.mimetype == "application/json":
         fields = _json(guards.read_body(request, _MOST_BYTES))
         headers = _config("WTF_CSRF_HEADERS", ["X-CSRFToken", "X-CSRF-Token"])
@@ -53,6 +53,11 @@ def read_form(request: Request, names: Iterable[str]) -> dict[str, str]:
 def fresh_token() -> str:
     """Return a token for the forms of this request's session."""
     return str(generate_csrf())
+
+
+def field_name() -> str:
+    """Return the name of a plain form's field for the token."""
+    return str(_config("WTF_CSRF_FIELD_NAME", "csrf_token"))
 
 
 def _form(body: bytes) -> dict[str, str]:

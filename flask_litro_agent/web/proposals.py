@@ -7,29 +7,46 @@ else. This module alone calls ``Gate.approve``; every check that counts is the g
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from flask import Response, jsonify, redirect, request, url_for
+from flask import Response, jsonify, request
 
 from flask_litro_agent.contracts import Actor
 from flask_litro_agent.core.operators import APPROVE
 from flask_litro_agent.core.outcome import NeedsApproval, Outcome, Refused
-from flask_litro_agent.core.proposals import Proposal
+from flask_litro_agent.core.proposals import Proposal, State
 from flask_litro_agent.errors import AgentError, BadRequest, ProposalClosed
 from flask_litro_agent.installation import Installation
 from flask_litro_agent.web import forms, guards
+from flask_litro_agent.web.admin.answers import FormAnswers, lead_to
 from flask_litro_agent.web.card import card
 
 __all__ = ["ProposalViews"]
 
 _ANSWERS = {"yes": True, "no": False}
+#: The field of a plain form that names the page on which it stands.
+_BACK = "back"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Entry:
+    """Who decides, about what, with which fields; ``page`` is the one that the answer leads back to."""
+
+    actor: Actor
+    proposal: Proposal
+    form: dict[str, str]
+    is_operator: bool
+    page: str | None
 
 
 class ProposalViews:
     """The views of one app's proposals."""
 
-    def __init__(self, installed: Installation) -> None:
+    def __init__(self, installed: Installation, answers: FormAnswers | None) -> None:
+        """``answers`` are those of the operator's pages, None where these are closed."""
         self._installed = installed
+        self._answers = answers
 
     def routes(self) -> Iterator[tuple[str, str, Callable[..., Any], Sequence[str]]]:
         """Yield (rule, endpoint, view, methods)."""
@@ -46,105 +63,115 @@ class ProposalViews:
         """Return the proposal's card; for an operator, with a token for the forms."""
         guards.check_fetch(request, self._installed.settings)
         actor = self._installed.identity.current()
-        shown = self._card(self._seen(proposal_id, actor), actor)
-        if actor.may(APPROVE):
+        proposal, is_operator = self._seen(proposal_id, actor), self._is_operator(actor)
+        shown = self._card(proposal, is_operator=is_operator)
+        if is_operator:
             shown["csrf_token"] = forms.fresh_token()
+            shown["hindrance"] = self._hindrance(proposal, actor)
         return jsonify(shown)
 
     def approve(self, proposal_id: str) -> Response:
         """Run what the card shows, at most once."""
-        operator, proposal, form = self._enter(proposal_id, "digest")
-        digest = _needed(form, "digest")
+        entry, gate = self._enter(proposal_id, "digest"), self._installed.gate
+        digest, proved = _needed(entry.form, "digest"), self._installed.identity.authenticated_at()
         return self._decided(
-            proposal, operator, lambda: self._installed.gate.approve(proposal_id, digest, operator)
+            entry, lambda: gate.approve(proposal_id, digest, entry.actor, authenticated_at=proved)
         )
 
     def dismiss(self, proposal_id: str) -> Response:
         """Close the proposal; nothing runs."""
-        operator, proposal, form = self._enter(proposal_id, "digest", "note")
-        digest, note = _needed(form, "digest"), form.get("note")
-        return self._decided(
-            proposal, operator, lambda: self._installed.gate.dismiss(proposal_id, digest, operator, note)
-        )
+        entry, gate = self._enter(proposal_id, "digest", "note"), self._installed.gate
+        digest, note = _needed(entry.form, "digest"), entry.form.get("note")
+        return self._decided(entry, lambda: gate.dismiss(proposal_id, digest, entry.actor, note))
 
     def answer(self, proposal_id: str) -> Response:
         """Say whether an unknown one happened."""
-        operator, proposal, form = self._enter(proposal_id, "happened", "note")
-        said, note = _needed(form, "happened"), form.get("note")
+        entry, gate = self._enter(proposal_id, "happened", "note"), self._installed.gate
+        said, note = _needed(entry.form, "happened"), entry.form.get("note")
         if said not in _ANSWERS:
             raise BadRequest("'happened' must be yes or no")
-        gate, happened = self._installed.gate, _ANSWERS[said]
         return self._decided(
-            proposal,
-            operator,
-            lambda: gate.answer(proposal_id, operator, happened=happened, note=note),
+            entry, lambda: gate.answer(proposal_id, entry.actor, happened=_ANSWERS[said], note=note)
         )
 
     def reconcile(self, proposal_id: str) -> Response:
         """Let the tool ask the other side whether an unknown one happened."""
-        operator, proposal, _ = self._enter(proposal_id)
-        return self._decided(
-            proposal, operator, lambda: self._installed.gate.reconcile(proposal_id, operator)
-        )
+        entry = self._enter(proposal_id)
+        return self._decided(entry, lambda: self._installed.gate.reconcile(proposal_id, entry.actor))
 
     def again(self, proposal_id: str) -> Response:
         """Propose the same once more, as a new proposal."""
-        actor = self._enter_agent(proposal_id)
-        return self._proposed(self._installed.gate.repeat(proposal_id, actor), actor)
+        entry = self._enter_agent(proposal_id)
+        return self._proposed(entry, self._installed.gate.repeat(proposal_id, entry.actor))
 
     def reverse(self, proposal_id: str) -> Response:
         """Propose what takes an executed one back, as a new proposal."""
-        actor = self._enter_agent(proposal_id)
-        return self._proposed(self._installed.gate.reverse(proposal_id, actor), actor)
+        entry = self._enter_agent(proposal_id)
+        return self._proposed(entry, self._installed.gate.reverse(proposal_id, entry.actor))
 
-    def _enter(self, proposal_id: str, *names: str) -> tuple[Actor, Proposal, dict[str, str]]:
-        """Return who decides, about what, and the form's fields; the proposal is one that he may see."""
+    def _enter(self, proposal_id: str, *names: str) -> _Entry:
+        """Let somebody in to a proposal that he may see; everything but the decision itself is asked here."""
         guards.check_fetch(request, self._installed.settings)
         guards.check_referer(request, self._installed.settings)
-        form = forms.read_form(request, names)
-        actor = self._installed.identity.current()
-        return actor, self._seen(proposal_id, actor), form
+        is_form = request.mimetype == forms.FORM
+        form = forms.read_form(request, (*names, _BACK) if is_form else names)
+        back, actor = form.pop(_BACK, None), self._installed.identity.current()
+        return _Entry(
+            actor=actor,
+            proposal=self._seen(proposal_id, actor),
+            form=form,
+            is_operator=self._is_operator(actor),
+            page=self._answers.page(back, actor) if back is not None and self._answers else None,
+        )
 
-    def _enter_agent(self, proposal_id: str) -> Actor:
-        """Return who proposes anew; whoever is no operator must still be let in by the agent."""
-        actor, proposal, _ = self._enter(proposal_id)
-        if not actor.may(APPROVE):
-            guards.enter_agent(self._installed.agents, proposal.agent)
-        return actor
+    def _enter_agent(self, proposal_id: str) -> _Entry:
+        """Let in who proposes anew; whoever is no operator must still be let in by the agent."""
+        entry = self._enter(proposal_id)
+        if not entry.is_operator:
+            guards.enter_agent(self._installed.agents, entry.proposal.agent)
+        return entry
+
+    def _is_operator(self, actor: Actor) -> bool:
+        return actor.may(APPROVE) and self._installed.gate.admits(actor, APPROVE)
 
     def _seen(self, proposal_id: str, actor: Actor) -> Proposal:
         return self._installed.gate.proposal(proposal_id, actor)
 
-    def _decided(self, proposal: Proposal, operator: Actor, decide: Callable[[], Proposal]) -> Response:
+    def _hindrance(self, proposal: Proposal, actor: Actor) -> str | None:
+        """Return why this operator's approval would be refused at once."""
+        if proposal.state is not State.PROPOSED:
+            return "closed"
+        proved = self._installed.identity.authenticated_at()
+        return self._installed.gate.hindrances([proposal], actor, authenticated_at=proved)[0]
+
+    def _card(self, proposal: Proposal, *, is_operator: bool) -> dict[str, Any]:
+        return card(proposal, is_operator=is_operator, tool=self._installed.tool_of(proposal))
+
+    def _answer(self, entry: _Entry, proposal: Proposal, *, status: int) -> Response:
+        """Answer JSON with the card, and a form with the way to a page: loading that again decides nothing."""
+        if request.mimetype == forms.FORM:
+            return lead_to(entry.page or "litro.proposal", proposal)
+        response = jsonify(self._card(proposal, is_operator=entry.is_operator))
+        response.status_code = status
+        return response
+
+    def _decided(self, entry: _Entry, decide: Callable[[], Proposal]) -> Response:
         try:
             decided = decide()
         except ProposalClosed:
-            self._installed.tell(proposal)  # a check may have made it void
+            self._installed.tell(entry.proposal)  # a check may have made it void
             raise
         self._installed.tell(decided, wake=True)
-        return self._answer(decided, operator, status=200)
+        return self._answer(entry, decided, status=200)
 
-    def _proposed(self, outcome: Outcome, operator: Actor) -> Response:
+    def _proposed(self, entry: _Entry, outcome: Outcome) -> Response:
         match outcome:
             case NeedsApproval(proposal):
-                return self._answer(proposal, operator, status=201)
+                return self._answer(entry, proposal, status=201)
             case Refused(code, message, errors):
                 raise AgentError(f"{code}: {message}", status=409, errors=errors)
             case _:
                 raise TypeError("a write tool ran in a call")
-
-    def _answer(self, proposal: Proposal, operator: Actor, *, status: int) -> Response:
-        """Answer JSON with the card, and a form with the way to it: loading that page again decides nothing."""
-        if request.mimetype == forms.FORM:
-            place: Any = redirect(url_for("litro.proposal", proposal_id=proposal.id), code=303)
-            return Response(headers=list(place.headers), status=303)
-        response = jsonify(self._card(proposal, operator))
-        response.status_code = status
-        return response
-
-    def _card(self, proposal: Proposal, actor: Actor) -> dict[str, Any]:
-        tool = self._installed.tool_of(proposal)
-        return card(proposal, is_operator=actor.may(APPROVE), tool=tool)
 
 
 def _needed(form: dict[str, str], name: str) -> str:

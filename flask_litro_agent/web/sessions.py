@@ -29,10 +29,9 @@ _MOST_SEQ = 10**15 - 1
 class SessionViews:
     """The views of one app's sessions."""
 
-    def __init__(self, installed: Installation) -> None:
+    def __init__(self, installed: Installation, slots: Slots) -> None:
         self._installed = installed
-        settings = installed.settings
-        self._slots = Slots(most=settings.max_tails, most_per_actor=settings.max_actor_tails)
+        self._slots = slots
 
     def routes(self) -> Iterator[tuple[str, str, Callable[..., Any], Sequence[str]]]:
         """Yield (rule, endpoint, view, methods)."""

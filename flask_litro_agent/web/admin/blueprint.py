@@ -7,19 +7,23 @@ import logging
 import secrets
 from collections.abc import Callable, Iterator
 from typing import Any
-from urllib.parse import urlencode
 
 from flask import Blueprint, Flask, Response, current_app, redirect, request
 from werkzeug.exceptions import HTTPException
 
+from flask_litro_agent.contracts import Actor
 from flask_litro_agent.errors import AgentError, SignInNeeded, StoreError
 from flask_litro_agent.installation import Installation
 from flask_litro_agent.web import guards
+from flask_litro_agent.web.admin.answers import FormAnswers
 from flask_litro_agent.web.admin.entry import enter
 from flask_litro_agent.web.admin.inbox import InboxPages
-from flask_litro_agent.web.admin.rendering import HEADERS, Rendering
-from flask_litro_agent.web.admin.routes import Route
+from flask_litro_agent.web.admin.proposal import ProposalPages
+from flask_litro_agent.web.admin.rendering import HEADERS, Rendering, is_page
+from flask_litro_agent.web.admin.routes import Pages, Route
 from flask_litro_agent.web.admin.sessions import SessionPages
+from flask_litro_agent.web.admin.words import say
+from flask_litro_agent.web.slots import Slots
 
 __all__ = ["register_admin"]
 
@@ -28,17 +32,21 @@ logger = logging.getLogger(__name__)
 _NAME = "litro_admin"
 
 
-def register_admin(app: Flask, installed: Installation) -> None:
-    """Add the operator's pages to the app; a site that sets LITRO_ADMIN_PREFIX to None has none."""
+def register_admin(app: Flask, installed: Installation, slots: Slots) -> FormAnswers | None:
+    """Add the operator's pages to the app, and return what their forms are answered with.
+
+    A site that sets LITRO_ADMIN_PREFIX to None has neither. ``slots`` are those of all streams.
+    """
     prefix = installed.settings.admin_prefix
     if prefix is None:
-        return
-    app.register_blueprint(_blueprint(installed, prefix))
-    app.after_request_funcs.setdefault(None, []).insert(0, _last_word(prefix))
-
-
-def _blueprint(installed: Installation, prefix: str) -> Blueprint:
+        return None
     rendering = Rendering(installed)
+    app.register_blueprint(_blueprint(installed, rendering, prefix))
+    app.after_request_funcs.setdefault(None, []).insert(0, _last_word(prefix))
+    return FormAnswers(installed, rendering)
+
+
+def _blueprint(installed: Installation, rendering: Rendering, prefix: str) -> Blueprint:
     blueprint = Blueprint(_NAME, "flask_litro_agent", url_prefix=prefix, template_folder="templates")
     for route in _routes(installed, rendering):
         view = _entered(installed, rendering, route)
@@ -54,7 +62,12 @@ def _blueprint(installed: Installation, prefix: str) -> Blueprint:
 
 
 def _routes(installed: Installation, rendering: Rendering) -> Iterator[Route]:
-    for pages in (InboxPages(installed, rendering), SessionPages(installed, rendering)):
+    rooms: tuple[Pages, ...] = (
+        InboxPages(installed, rendering),
+        ProposalPages(installed, rendering),
+        SessionPages(installed, rendering),
+    )
+    for pages in rooms:
         yield from pages.routes()
 
 
@@ -63,22 +76,22 @@ def _entered(installed: Installation, rendering: Rendering, route: Route) -> Cal
 
     @functools.wraps(route.view)
     def answer(**values: Any) -> Any:
+        actor = None
         try:
             _guard(installed)
-            return route.view(enter(installed, *route.permissions), **values)
+            actor = enter(installed, *route.permissions)
+            return route.view(actor, **values)
         except HTTPException:
             raise
         except SignInNeeded as error:
-            return _to_sign_in(installed, rendering, error)
+            return _to_sign_in(rendering, error, actor)
         except AgentError as error:
-            return rendering.page("sorry.html", None, status=error.status, message=error.message)
+            return _sorry(rendering, error, actor)
         except StoreError as error:
             logger.error("litro admin: the session store failed: %s", error)
-            return rendering.page(
-                "sorry.html", None, status=503, message="the session log is not available now"
-            )
+            return _sorry(rendering, AgentError("the session log is not available now", status=503), actor)
         except Exception as error:
-            return _internal(rendering, error)
+            return _sorry(rendering, _internal(error), actor)
 
     return answer
 
@@ -91,24 +104,34 @@ def _guard(installed: Installation) -> None:
     guards.check_referer(request, installed.settings)
 
 
-def _to_sign_in(installed: Installation, rendering: Rendering, error: SignInNeeded) -> Any:
-    way = installed.settings.sign_in
+def _to_sign_in(rendering: Rendering, error: SignInNeeded, actor: Actor | None) -> Any:
+    way = rendering.sign_in(request.script_root + request.full_path.rstrip("?"))
     if way is None or request.method != "GET":
-        return rendering.page("sorry.html", None, status=401, message=error.message)
-    joint = "&" if "?" in way else "?"
-    return redirect(f"{way}{joint}{urlencode({'next': request.full_path.rstrip('?')})}", code=303)
+        return _sorry(rendering, error, actor, sign_in=way)
+    return redirect(way, code=303)
 
 
-def _internal(rendering: Rendering, error: Exception) -> Response:
+def _sorry(
+    rendering: Rendering, error: AgentError, actor: Actor | None, *, sign_in: str | None = None
+) -> Response:
+    """Return the error as a page; ``actor`` is who has entered."""
+    response = rendering.page(
+        "sorry.html", actor, status=error.status, message=say(error.message), sign_in=sign_in
+    )
+    response.headers.update(error.headers)
+    return response
+
+
+def _internal(error: Exception) -> AgentError:
     error_id = secrets.token_hex(4)
     logger.error("litro admin: internal error %s", error_id, exc_info=error)
-    return rendering.page("sorry.html", None, status=500, message=f"internal error {error_id}")
+    return AgentError(f"internal error {error_id}")
 
 
 def _last_word(prefix: str) -> Callable[[Response], Response]:
     def last_word(response: Response) -> Response:
-        """Set the pages' headers on every answer under the prefix."""
-        if request.path == prefix or request.path.startswith(f"{prefix}/"):
+        """Set the pages' headers on every answer under the prefix, and on every page."""
+        if request.path == prefix or request.path.startswith(f"{prefix}/") or is_page():
             response.headers.update(HEADERS)
         return response
 

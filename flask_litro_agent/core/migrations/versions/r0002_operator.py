@@ -26,7 +26,9 @@ def upgrade() -> None:
     op.add_column("litro_proposal", sa.Column("labels", _BYTES))
     op.add_column("litro_proposal", sa.Column("filled", _BYTES))
     op.create_index("litro_proposal_created", "litro_proposal", ["created_at", "id"])
+    op.create_index("litro_proposal_made_from", "litro_proposal", ["made_from"])
     op.create_index("litro_audit_kind", "litro_audit", ["kind", "seq"])
+    op.create_index("litro_audit_subject", "litro_audit", ["subject"])
     _make_listeners_and_deliveries()
     _make_usage()
 
@@ -35,7 +37,9 @@ def downgrade() -> None:
     """Take all of it away."""
     for table in reversed(_TABLES):
         op.drop_table(f"litro_{table}")
+    op.drop_index("litro_audit_subject", "litro_audit")
     op.drop_index("litro_audit_kind", "litro_audit")
+    op.drop_index("litro_proposal_made_from", "litro_proposal")
     op.drop_index("litro_proposal_created", "litro_proposal")
     with op.batch_alter_table("litro_proposal") as batch:
         batch.drop_column("filled")

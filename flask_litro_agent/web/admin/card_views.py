@@ -1,0 +1,71 @@
+"""Proposals as a page draws them: the card, where each stands in words, and what its reader can do about it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from flask_litro_agent.contracts import Actor
+from flask_litro_agent.core.proposals import Proposal, State
+from flask_litro_agent.installation import Installation
+from flask_litro_agent.web.admin.asked import asked
+from flask_litro_agent.web.admin.choices import Choices, choices_of
+from flask_litro_agent.web.admin.entry import ADMIN, may
+from flask_litro_agent.web.admin.people import People
+from flask_litro_agent.web.admin.states import Standing, standing_of, time_left, void_reason
+from flask_litro_agent.web.card import card
+
+__all__ = ["CardView", "card_views"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CardView:
+    """One proposal on a page. ``version`` is another one as soon as the page would draw it otherwise."""
+
+    proposal: Proposal
+    shown: dict[str, Any]
+    decided_by: str | None
+    standing: Standing
+    choices: Choices
+    time_left: str | None
+    reason: str | None
+
+    @property
+    def id(self) -> str:
+        return self.proposal.id
+
+    @property
+    def version(self) -> str:
+        row = self.proposal
+        parts = (row.state.value, row.outcome, row.truth, self.choices.why, *sorted(self.choices.offered))
+        return ".".join(str(part) for part in parts)
+
+
+def card_views(
+    installed: Installation, proposals: Sequence[Proposal], actor: Actor, people: People
+) -> list[CardView]:
+    """Return the proposals for this reader, in their order."""
+    links = may(installed, actor, ADMIN)
+    proved = installed.identity.authenticated_at()
+    hindrances = installed.gate.hindrances(proposals, actor, authenticated_at=proved)
+    return [
+        CardView(
+            proposal=proposal,
+            shown={
+                **card(proposal, is_operator=True, tool=installed.tool_of(proposal)),
+                "asked": asked(proposal, installed.store, name=people.name_as_given, links=links),
+            },
+            standing=standing_of(proposal),
+            choices=choices_of(proposal, installed.tool_of(proposal), hindrance),
+            decided_by=people.name(proposal.decided_by) if proposal.decided_by else None,
+            time_left=_time_left(proposal),
+            reason=void_reason(proposal),
+        )
+        for proposal, hindrance in zip(proposals, hindrances, strict=True)
+    ]
+
+
+def _time_left(proposal: Proposal) -> str | None:
+    is_open = proposal.state is State.PROPOSED
+    return time_left(proposal.expires_at - proposal.read_at) if is_open else None
