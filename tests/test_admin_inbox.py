@@ -79,6 +79,11 @@ class TestWhatWaits:
         assert "4 minutes left" in card.text
         assert card.buttons == ["Approve", "Dismiss"]
 
+    def test_a_card_says_who_asked_in_which_words(self, eve, ops):
+        card = inbox(ops).card(eve.ask(order=7)["proposal_id"])
+        assert "Asked by Eve" in card.text
+        assert '["call", "refund", {"order": 7}]' in card.text
+
     def test_an_unknown_one_is_told_in_words_with_its_key_and_its_buttons(self, eve, ops):
         proposal_id = eve.ask(order=13)["proposal_id"]
         ops.decide("approve", proposal_id)

@@ -13,6 +13,7 @@ from flask_litro_agent.web.admin.asked import asked
 from flask_litro_agent.web.admin.choices import Choices, choices_of
 from flask_litro_agent.web.admin.entry import ADMIN, may
 from flask_litro_agent.web.admin.people import People
+from flask_litro_agent.web.admin.scenes import Scenes
 from flask_litro_agent.web.admin.states import Standing, standing_of, time_left, void_reason
 from flask_litro_agent.web.card import card
 
@@ -46,6 +47,7 @@ def card_views(
     installed: Installation, proposals: Sequence[Proposal], actor: Actor, people: People
 ) -> list[CardView]:
     """Return the proposals for this reader, in their order."""
+    scenes = Scenes(installed.store)
     links = may(installed, actor, ADMIN)
     proved = installed.identity.authenticated_at()
     hindrances = installed.gate.hindrances(proposals, actor, authenticated_at=proved)
@@ -54,7 +56,7 @@ def card_views(
             proposal=proposal,
             shown={
                 **card(proposal, is_operator=True, tool=installed.tool_of(proposal)),
-                "asked": asked(proposal, installed.store, name=people.name_as_given, links=links),
+                "asked": asked(proposal, scenes, name=people.name_as_given, links=links),
             },
             standing=standing_of(proposal),
             choices=choices_of(proposal, installed.tool_of(proposal), hindrance),
