@@ -80,7 +80,8 @@ class TestWhatWaits:
         assert card.buttons == ["Approve", "Dismiss"]
 
     def test_a_card_says_who_asked_in_which_words(self, eve, ops):
-        card = inbox(ops).card(eve.ask(order=7)["proposal_id"])
+        proposal_id = eve.ask(order=7)["proposal_id"]
+        card = inbox(ops).card(proposal_id)
         assert "Asked by Eve" in card.text
         assert '["call", "refund", {"order": 7}]' in card.text
 

@@ -15,7 +15,7 @@ from flask_litro_agent.core.proposals import Proposal
 from flask_litro_agent.errors import AgentError, BadRequest, SignInNeeded
 from flask_litro_agent.identity import is_visitor_id
 from flask_litro_agent.installation import Installation
-from flask_litro_agent.web.admin.card_views import CardView, card_views
+from flask_litro_agent.web.admin.card_views import CardView, CardViews
 from flask_litro_agent.web.admin.entry import ADMIN, APPROVE, may
 from flask_litro_agent.web.admin.people import People
 from flask_litro_agent.web.admin.rendering import Rendering
@@ -30,9 +30,10 @@ _SIGNED_OUT: Final = mark("You are signed out. Nothing was decided: sign in, and
 class FormAnswers:
     """The answers of one app; a site whose pages are closed has none of them."""
 
-    def __init__(self, installed: Installation, rendering: Rendering) -> None:
+    def __init__(self, installed: Installation, rendering: Rendering, cards: CardViews) -> None:
         self._installed = installed
         self._rendering = rendering
+        self._cards = cards
 
     def page(self, back: str, actor: Actor) -> str | None:
         """Return the endpoint of the form's page; None for somebody who may not see it. BadRequest for no page."""
@@ -70,7 +71,7 @@ class FormAnswers:
             proposal = self._installed.gate.proposal(proposal_id, actor)
         except AgentError:
             return None
-        (view,) = card_views(self._installed, [proposal], actor, People(self._installed.identity))
+        (view,) = self._cards.of([proposal], actor, People(self._installed.identity))
         return view
 
     def _sign_in(self, proposal_id: str) -> str | None:

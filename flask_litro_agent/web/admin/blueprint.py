@@ -16,6 +16,7 @@ from flask_litro_agent.errors import AgentError, SignInNeeded, StoreError
 from flask_litro_agent.installation import Installation
 from flask_litro_agent.web import guards
 from flask_litro_agent.web.admin.answers import FormAnswers
+from flask_litro_agent.web.admin.card_views import CardViews
 from flask_litro_agent.web.admin.entry import enter
 from flask_litro_agent.web.admin.inbox import InboxPages
 from flask_litro_agent.web.admin.proposal import ProposalPages
@@ -40,15 +41,15 @@ def register_admin(app: Flask, installed: Installation, slots: Slots) -> FormAns
     prefix = installed.settings.admin_prefix
     if prefix is None:
         return None
-    rendering = Rendering(installed)
-    app.register_blueprint(_blueprint(installed, rendering, prefix))
+    rendering, cards = Rendering(installed), CardViews(installed)
+    app.register_blueprint(_blueprint(installed, rendering, cards, prefix))
     app.after_request_funcs.setdefault(None, []).insert(0, _last_word(prefix))
-    return FormAnswers(installed, rendering)
+    return FormAnswers(installed, rendering, cards)
 
 
-def _blueprint(installed: Installation, rendering: Rendering, prefix: str) -> Blueprint:
+def _blueprint(installed: Installation, rendering: Rendering, cards: CardViews, prefix: str) -> Blueprint:
     blueprint = Blueprint(_NAME, "flask_litro_agent", url_prefix=prefix, template_folder="templates")
-    for route in _routes(installed, rendering):
+    for route in _routes(installed, rendering, cards):
         view = _entered(installed, rendering, route)
         blueprint.add_url_rule(route.rule, route.endpoint, view, methods=route.methods)
 
@@ -61,10 +62,10 @@ def _blueprint(installed: Installation, rendering: Rendering, prefix: str) -> Bl
     return blueprint
 
 
-def _routes(installed: Installation, rendering: Rendering) -> Iterator[Route]:
+def _routes(installed: Installation, rendering: Rendering, cards: CardViews) -> Iterator[Route]:
     rooms: tuple[Pages, ...] = (
-        InboxPages(installed, rendering),
-        ProposalPages(installed, rendering),
+        InboxPages(installed, rendering, cards),
+        ProposalPages(installed, rendering, cards),
         SessionPages(installed, rendering),
     )
     for pages in rooms:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from flask_litro_agent.contracts import Actor
+from flask_litro_agent.core.hindrances import Hindrance
 from flask_litro_agent.core.proposals import Proposal, State
 from flask_litro_agent.installation import Installation
 from flask_litro_agent.web.admin.asked import asked
@@ -17,7 +18,7 @@ from flask_litro_agent.web.admin.scenes import Scenes
 from flask_litro_agent.web.admin.states import Standing, standing_of, time_left, void_reason
 from flask_litro_agent.web.card import card
 
-__all__ = ["CardView", "card_views"]
+__all__ = ["CardView", "CardViews"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,29 +44,40 @@ class CardView:
         return ".".join(str(part) for part in parts)
 
 
-def card_views(
-    installed: Installation, proposals: Sequence[Proposal], actor: Actor, people: People
-) -> list[CardView]:
-    """Return the proposals for this reader, in their order."""
-    scenes = Scenes(installed.store)
-    links = may(installed, actor, ADMIN)
-    proved = installed.identity.authenticated_at()
-    hindrances = installed.gate.hindrances(proposals, actor, authenticated_at=proved)
-    return [
-        CardView(
+class CardViews:
+    """Makes the cards of one app; what it has read of a session's log it keeps."""
+
+    def __init__(self, installed: Installation) -> None:
+        self._installed = installed
+        self._scenes = Scenes(installed.store)
+
+    def of(self, proposals: Sequence[Proposal], actor: Actor, people: People) -> list[CardView]:
+        """Return the proposals for this reader, in their order."""
+        if not proposals:
+            return []
+        proved = self._installed.identity.authenticated_at()
+        hindrances = self._installed.gate.hindrances(proposals, actor, authenticated_at=proved)
+        links = may(self._installed, actor, ADMIN)
+        return [
+            self._view(proposal, hindrance, people, links=links)
+            for proposal, hindrance in zip(proposals, hindrances, strict=True)
+        ]
+
+    def _view(
+        self, proposal: Proposal, hindrance: Hindrance | None, people: People, *, links: bool
+    ) -> CardView:
+        tool = self._installed.tool_of(proposal)
+        shown = card(proposal, is_operator=True, tool=tool)
+        shown["asked"] = asked(proposal, self._scenes, name=people.name_as_given, links=links)
+        return CardView(
             proposal=proposal,
-            shown={
-                **card(proposal, is_operator=True, tool=installed.tool_of(proposal)),
-                "asked": asked(proposal, scenes, name=people.name_as_given, links=links),
-            },
+            shown=shown,
             standing=standing_of(proposal),
-            choices=choices_of(proposal, installed.tool_of(proposal), hindrance),
+            choices=choices_of(proposal, tool, hindrance),
             decided_by=people.name(proposal.decided_by) if proposal.decided_by else None,
             time_left=_time_left(proposal),
             reason=void_reason(proposal),
         )
-        for proposal, hindrance in zip(proposals, hindrances, strict=True)
-    ]
 
 
 def _time_left(proposal: Proposal) -> str | None:

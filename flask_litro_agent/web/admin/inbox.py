@@ -10,7 +10,7 @@ from flask import Response, request
 from flask_litro_agent.contracts import Actor
 from flask_litro_agent.core.waiting import FILTERS, Board
 from flask_litro_agent.installation import Installation
-from flask_litro_agent.web.admin.card_views import card_views
+from flask_litro_agent.web.admin.card_views import CardViews
 from flask_litro_agent.web.admin.decided import decided_one
 from flask_litro_agent.web.admin.entry import ADMIN, APPROVE
 from flask_litro_agent.web.admin.people import People
@@ -29,9 +29,10 @@ _NOTHING: Final = Board(
 class InboxPages:
     """The page that a decision starts from."""
 
-    def __init__(self, installed: Installation, rendering: Rendering) -> None:
+    def __init__(self, installed: Installation, rendering: Rendering, cards: CardViews) -> None:
         self._installed = installed
         self._rendering = rendering
+        self._cards = cards
 
     def routes(self) -> Iterator[Route]:
         """Yield the page's route."""
@@ -56,6 +57,6 @@ class InboxPages:
 
     def _lists(self, board: Board, actor: Actor, people: People) -> dict[str, Any]:
         rows = [*board.unknown, *board.open, *board.expired]
-        views = iter(card_views(self._installed, rows, actor, people) if rows else ())
+        views = iter(self._cards.of(rows, actor, people))
         named = {"unknown": board.unknown, "open": board.open, "expired": board.expired}
         return {name: [next(views) for _ in found] for name, found in named.items()}

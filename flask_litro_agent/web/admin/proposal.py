@@ -11,7 +11,7 @@ from flask_litro_agent.contracts import Actor
 from flask_litro_agent.core.proposals import is_proposal_id
 from flask_litro_agent.errors import NotFound
 from flask_litro_agent.installation import Installation
-from flask_litro_agent.web.admin.card_views import CardView, card_views
+from flask_litro_agent.web.admin.card_views import CardView, CardViews
 from flask_litro_agent.web.admin.decided import decided_one
 from flask_litro_agent.web.admin.entry import ADMIN, APPROVE
 from flask_litro_agent.web.admin.history import history_of
@@ -25,9 +25,10 @@ __all__ = ["ProposalPages"]
 class ProposalPages:
     """The page to which every list and every message leads."""
 
-    def __init__(self, installed: Installation, rendering: Rendering) -> None:
+    def __init__(self, installed: Installation, rendering: Rendering, cards: CardViews) -> None:
         self._installed = installed
         self._rendering = rendering
+        self._cards = cards
 
     def routes(self) -> Iterator[Route]:
         """Yield the page's route."""
@@ -40,7 +41,7 @@ class ProposalPages:
         if books is None or found is None:
             raise NotFound("there is no such proposal")
         people = People(self._installed.identity)
-        (view,) = card_views(self._installed, [found], actor, people)
+        (view,) = self._cards.of([found], actor, people)
         return self._rendering.page(
             "proposal.html",
             actor,
