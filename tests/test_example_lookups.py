@@ -17,7 +17,7 @@ from example_app.identity import PERMISSIONS
 from example_app.money import euros
 from flask_litro_agent import Actor
 from flask_litro_agent.testing import AgentClient
-from tests.test_example_shop import sign_in
+from tests.shop_desk import Person
 
 SAM = Actor("account:2", "Sam Ritter", PERMISSIONS["support"], {"role": "support", "customer_id": None})
 OLGA = Actor("account:3", "Olga Stein", PERMISSIONS["operator"], {"role": "operator", "customer_id": None})
@@ -281,9 +281,7 @@ def test_what_the_chat_page_offers_is_answered(app, actor):
 
 @pytest.mark.parametrize("username", ["support", "operator"])
 def test_the_chat_page_shows_what_this_account_may_ask(app, username):
-    client = app.test_client()
-    sign_in(client, username)
-    page = client.get("/chat/assistant").text
+    page = Person(app, username).client.get("/chat/assistant").text
     actor = {"support": SAM, "operator": OLGA}[username]
     with app.app_context():
         offered = suggestions.for_actor("assistant", actor)

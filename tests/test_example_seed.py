@@ -9,7 +9,17 @@ from datetime import date, datetime, timedelta
 
 import pytest
 
-from example_app import database, seed
+from example_app import database, periods, seed
+from example_app.assistant import (
+    forecast,
+    loyalty,
+    messages,
+    movements,
+    packing,
+    payments,
+    reorders,
+    suspicions,
+)
 
 TODAY = date(2026, 11, 30)
 
@@ -123,6 +133,29 @@ def test_the_first_contents_are_there_within_a_second(monkeypatch):
     seed.fill(empty, TODAY)
     assert time.process_time() - start < 1
     empty.close()
+
+
+@pytest.mark.parametrize("days", [0, 33, 101, 250, 365, 500])
+def test_on_any_day_there_is_something_to_show(monkeypatch, days):
+    monkeypatch.setattr(seed.people, "generate_password_hash", lambda password: "scrypt:")
+    today = TODAY + timedelta(days=days)
+    shop = sqlite3.connect(":memory:")
+    shop.row_factory = sqlite3.Row
+    shop.executescript(database._SCHEMA.read_text("utf-8"))
+    seed.fill(shop, today)
+    found = {
+        "payments": {problem.kind for problem in payments.problems(shop, today)},
+        "messages": messages.unanswered(shop, today),
+        "queue": packing.queue(shop, today),
+        "reorders": reorders.plan(shop, today),
+        "silent": loyalty.at_risk(shop, today),
+        "odd": suspicions.orders(shop, periods.named("last_30_days", today)),
+        "lost": movements.losses(shop, periods.named("last_90_days", today)),
+        "growth": forecast.ahead(shop, today, 4).growth,
+    }
+    shop.close()
+    assert all(found.values()), found
+    assert found["payments"] == set(payments.KINDS) - {"unpaid"}
 
 
 @pytest.mark.parametrize("day", [date(2027, 2, 28), date(2028, 2, 29), date(2026, 1, 1)])
