@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -38,9 +39,10 @@ PUBLISHED = {"errors", "strict_json", "events", "contracts", "settings", "tools"
 OPTIONAL = {"flask_login", "flask_security", "gevent"}
 
 
-def sources() -> Iterator[tuple[str, ast.Module]]:
-    for path in sorted(PACKAGE.rglob("*.py")):
-        yield path.relative_to(PACKAGE).as_posix(), ast.parse(path.read_text())
+@functools.cache
+def sources() -> list[tuple[str, ast.Module]]:
+    found = sorted(PACKAGE.rglob("*.py"))
+    return [(path.relative_to(PACKAGE).as_posix(), ast.parse(path.read_text())) for path in found]
 
 
 def room_of(file: str) -> str:

@@ -6,6 +6,7 @@ Every exception is listed with its reason; a reason without its code is a fault 
 from __future__ import annotations
 
 import ast
+import functools
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -56,9 +57,10 @@ ALLOWED = {
 }
 
 
-def sources() -> Iterator[tuple[str, ast.Module]]:
-    for path in sorted(PACKAGE.rglob("*.py")):
-        yield path.relative_to(PACKAGE).as_posix(), ast.parse(path.read_text())
+@functools.cache
+def sources() -> list[tuple[str, ast.Module]]:
+    found = sorted(PACKAGE.rglob("*.py"))
+    return [(path.relative_to(PACKAGE).as_posix(), ast.parse(path.read_text())) for path in found]
 
 
 def banned(tree: ast.AST) -> Iterator[str]:
