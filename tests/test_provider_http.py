@@ -184,10 +184,12 @@ def test_a_response_that_comes_after_the_stop_is_closed_unread() -> None:
 
 
 def test_no_thread_is_left_behind() -> None:
+    before = set(threading.enumerate())  # those of other tests may still be on their way out
     with Upstream(b"one", SILENCE) as upstream:
         with post(upstream.url, headers={}, body=b"", limits=Limits(), stop=Stop()) as exchange:
             exchange.read()
-            (reader,) = [thread for thread in threading.enumerate() if thread.name == "litro-upstream"]
+            begun = set(threading.enumerate()) - before
+            (reader,) = [thread for thread in begun if thread.name == "litro-upstream"]
         reader.join(PATIENCE)
         assert not reader.is_alive()
 

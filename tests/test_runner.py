@@ -403,10 +403,11 @@ class Deaf:
     model = "deaf"
 
     def __init__(self):
-        self.free = threading.Event()
+        self.holds, self.free = threading.Event(), threading.Event()
 
     def stream(self, request, stop):
         yield TextDelta("one ")
+        self.holds.set()
         self.free.wait(60)
         yield ToolCallEvent("up_1", "echo", {"value": 1})
         yield Done()
@@ -422,6 +423,7 @@ def deaf():
 def stop_deaf(bench, provider):
     """Return a turn that was told to stop while its provider holds the thread."""
     live = bench.start(provider=provider)
+    assert provider.holds.wait(SOON)  # before that, its thread would hear the stop
     until(lambda: bench.log().endswith(b'"one "}}\n'))
     live.end("stopped")
     return live
