@@ -8,7 +8,13 @@ from collections.abc import Generator
 import hypothesis
 import pytest
 
-from tests.databases import database, database_uri, mariadb_server, postgresql_server  # noqa: F401
+from tests.databases import (  # noqa: F401
+    database,
+    database_uri,
+    empty_uri,
+    mariadb_server,
+    postgresql_server,
+)
 
 hypothesis.settings.register_profile("shared", deadline=None, derandomize=bool(os.environ.get("CI")))
 hypothesis.settings.load_profile("shared")

@@ -1,11 +1,12 @@
 """The three databases of the ledger, each started by the tests as their own, and a clock that tests move.
 
-PostgreSQL comes from a wheel, MariaDB from Debian's package. A server is started once for each run of pytest and
-serves a fresh database to every test.
+PostgreSQL comes from a wheel, MariaDB from Debian's package. A server is started once for each run of pytest. Making
+a database takes it a second and emptying one no time, so tests get the ledger of the test before them, emptied.
 """
 
 from __future__ import annotations
 
+import functools
 import importlib.util
 import os
 import secrets
@@ -17,17 +18,17 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
 import pytest
-from sqlalchemy import URL, BigInteger, Engine, bindparam, text
+from sqlalchemy import URL, BigInteger, Connection, Engine, bindparam, insert, inspect, text
 from sqlalchemy.exc import DBAPIError
 
 from flask_litro_agent.core.database import Database, open_engine
-from flask_litro_agent.core.tables import metadata
+from flask_litro_agent.core.tables import AUDIT, POLICY, epoch, metadata
 
 __all__ = [
     "KINDS",
@@ -35,8 +36,10 @@ __all__ = [
     "Server",
     "database",
     "database_uri",
+    "empty_uri",
     "frozen",
     "mariadb_server",
+    "new_ledger",
     "open_database",
     "postgresql_server",
 ]
@@ -44,6 +47,11 @@ __all__ = [
 KINDS = ("sqlite", "postgresql", "mariadb")
 
 _SECONDS = 60.0
+_OTHERS = {
+    "postgresql": "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()",
+    "mysql": "SELECT id FROM information_schema.processlist WHERE db = database() AND id <> connection_id()",
+}
+_END = {"postgresql": "SELECT pg_terminate_backend(:id)", "mysql": "KILL :id"}
 _NOBODY = 65534
 #: Runs a server until whoever started this closes its input, or is killed; then nothing of the server is left.
 _GUARD = """
@@ -67,17 +75,35 @@ class Server:
 
     url: URL
     process: subprocess.Popen[bytes]
+    _idle: list[Engine] = field(default_factory=list)
 
     @contextmanager
     def fresh(self) -> Iterator[str]:
         """Yield the URI of a new, empty database that is dropped afterwards."""
+        url = self._made().url
+        try:
+            yield url.render_as_string(hide_password=False)
+        finally:
+            force = " WITH (FORCE)" if url.get_backend_name() == "postgresql" else ""
+            self._run(f"DROP DATABASE {url.database}{force}")
+
+    @contextmanager
+    def ledger(self) -> Iterator[str]:
+        """Yield the URI of a ledger in which nothing has happened; the next test gets it again."""
+        engine = self._idle.pop() if self._idle else self._made()
+        _empty(engine)
+        yield engine.url.render_as_string(hide_password=False)
+        self._idle.append(engine)
+
+    def close(self) -> None:
+        """Let go of the server's databases."""
+        for engine in self._idle:
+            engine.dispose()
+
+    def _made(self) -> Engine:
         name = f"litro_{secrets.token_hex(6)}"
         self._run(f"CREATE DATABASE {name}")
-        try:
-            yield self.url.set(database=name).render_as_string(hide_password=False)
-        finally:
-            force = " WITH (FORCE)" if self.url.get_backend_name() == "postgresql" else ""
-            self._run(f"DROP DATABASE {name}{force}")
+        return open_engine(self.url.set(database=name))
 
     def _run(self, statement: str) -> None:
         engine = open_engine(self.url)
@@ -127,8 +153,8 @@ def mariadb_server() -> Iterator[Server]:
 
 
 @pytest.fixture(params=KINDS)
-def database_uri(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
-    """The URI of an empty database of each kind: a child process opens it with ``open_database``."""
+def empty_uri(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """The URI of a new database of each kind, without a table."""
     if request.param == "sqlite":
         yield f"sqlite:///{tmp_path / 'ledger.db'}"
         return
@@ -137,26 +163,43 @@ def database_uri(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str
         yield uri
 
 
+@pytest.fixture(params=KINDS)
+def database_uri(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """The URI of a ledger of each kind: a child process opens it with ``open_database``."""
+    if request.param == "sqlite":
+        yield new_ledger(tmp_path / "ledger.db")
+        return
+    server: Server = request.getfixturevalue(f"{request.param}_server")
+    with server.ledger() as uri:
+        yield uri
+
+
 @pytest.fixture
 def database(database_uri: str) -> Iterator[Database]:
-    """A database of each kind with the ledger's tables."""
+    """A ledger of each kind, opened."""
     opened = open_database(database_uri)
-    metadata.create_all(opened.engine)
     yield opened
     opened.engine.dispose()
 
 
+def new_ledger(file: Path) -> str:
+    """Make a SQLite file with the ledger's tables, which takes longer than most tests, and return its URI."""
+    file.write_bytes(_ledger_file())
+    return f"sqlite:///{file}"
+
+
 def open_database(uri: str) -> Database:
-    """Return a database as the product opens it."""
-    return Database(open_engine(uri))
+    """Return a database as the product opens it; its connections are closed when nobody has it any more."""
+    return Database.opened(uri)
 
 
 class Clock(Database):
     """A database whose time stands still, at ``ms``, until a test moves it; for this process alone."""
 
-    def __init__(self, engine: Engine, ms: int) -> None:
+    def __init__(self, database: Database, ms: int) -> None:
         self.ms = ms
-        super().__init__(engine, clock=bindparam("litro_clock", callable_=lambda: self.ms, type_=BigInteger))
+        clock = bindparam("litro_clock", callable_=lambda: self.ms, type_=BigInteger)
+        super().__init__(lambda: database.engine, clock=clock)
 
     def move(self, ms: int) -> None:
         """Let so many milliseconds pass."""
@@ -165,7 +208,36 @@ class Clock(Database):
 
 def frozen(database: Database, ms: int = 1_800_000_000_000) -> Clock:
     """Return the same database with a clock that stands at ``ms``."""
-    return Clock(database.engine, ms)
+    return Clock(database, ms)
+
+
+@functools.cache
+def _ledger_file() -> bytes:
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "ledger.db"
+        engine = open_engine(f"sqlite:///{file}")
+        metadata.create_all(engine)
+        engine.dispose()
+        return file.read_bytes()
+
+
+def _empty(engine: Engine) -> None:
+    """Make the ledger's tables as they are at first, whatever a test did to the database."""
+    with engine.begin() as connection:
+        _end_others(connection)
+        for name in set(inspect(connection).get_table_names()) - metadata.tables.keys():
+            connection.execute(text(f"DROP TABLE {name}"))
+        metadata.create_all(connection)
+        for table in metadata.sorted_tables:
+            connection.execute(table.delete())
+        connection.execute(insert(epoch), [{"id": row, "value": 0} for row in (POLICY, AUDIT)])
+
+
+def _end_others(connection: Connection) -> None:
+    """End every other connection to the database: that of a child that was killed may hold a lock."""
+    for other in connection.execute(text(_OTHERS[connection.dialect.name])).scalars().all():
+        with suppress(DBAPIError):  # it has gone by itself
+            connection.execute(text(_END[connection.dialect.name]), {"id": other})
 
 
 @contextmanager
@@ -213,7 +285,8 @@ def _running(
         try:
             _until(lambda: _accepts(door, process, log))
             _until(lambda: _answers(url, process, log))
-            yield Server(url, process)
+            with closing(Server(url, process)) as server:
+                yield server
         finally:
             assert process.stdin
             process.stdin.close()

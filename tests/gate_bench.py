@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import functools
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -22,7 +20,7 @@ from flask_litro_agent.core.proposals import Proposal
 from flask_litro_agent.policies.permissions import Permissions
 from flask_litro_agent.settings import Settings
 from flask_litro_agent.tools import Mode, Tool, tool
-from tests.databases import frozen, open_database
+from tests.databases import frozen, new_ledger, open_database
 
 ANN = Actor("ann", "Ann", frozenset({"orders:edit"}))
 OLA = Actor("ola", "Ola", frozenset({"litro:approve", "orders:edit"}))
@@ -67,9 +65,8 @@ class GateBench:
 
     def __init__(self, folder: Path, *tools: Tool, first: Level = Level.EXECUTE, **options: Any) -> None:
         file = folder / "ledger.db"
-        if not file.exists():
-            file.write_bytes(_empty_ledger())
-        self.database = frozen(open_database(f"sqlite:///{file}"))
+        uri = f"sqlite:///{file}" if file.exists() else new_ledger(file)
+        self.database = frozen(open_database(uri))
         self.audit = Audit(self.database)
         self.ledger = Ledger(self.database, self.audit)
         scopes = frozenset({"agent:desk", *(f"tool:desk.{each.name}" for each in tools)})
@@ -135,14 +132,3 @@ class GateBench:
     def audited(self) -> list[str]:
         """Return the kinds of the audit rows, oldest first."""
         return [row.kind for row in self.audit.rows()]
-
-
-@functools.cache
-def _empty_ledger() -> bytes:
-    """Return the file of a ledger with nothing in it: making the tables anew takes longer than most tests."""
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "ledger.db"
-        engine = open_database(f"sqlite:///{file}").engine
-        tables.metadata.create_all(engine)
-        engine.dispose()
-        return file.read_bytes()

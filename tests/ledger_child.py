@@ -17,7 +17,7 @@ from pathlib import Path
 from sqlalchemy import BigInteger, literal_column, update
 
 from flask_litro_agent.core.claims import Claim
-from flask_litro_agent.core.database import Database
+from flask_litro_agent.core.database import Database, open_engine
 from flask_litro_agent.core.proposals import Proposal, State
 from flask_litro_agent.core.tables import proposal
 from tests.databases import open_database
@@ -136,7 +136,7 @@ def has_ended(child: int) -> bool:
 
 def stop(uri: str, folder: Path, variant: str) -> int:
     """Stop between claim and start, and try to run when somebody lets it go on."""
-    bench = LedgerBench(Database(open_database(uri).engine, clock=SHARED_CLOCK))
+    bench = LedgerBench(Database(open_engine(uri), clock=SHARED_CLOCK))
     (one,) = bench.ledger.find()[0]
     claim = bench.claim(one)
     assert isinstance(claim, Claim)

@@ -15,16 +15,16 @@ from flask_litro_agent.agents import Agent
 from flask_litro_agent.contracts import Actor, Note, SessionKey
 from flask_litro_agent.core.audit import Audit
 from flask_litro_agent.core.ceiling import Ceiling, Level, agent_scope
+from flask_litro_agent.core.database import Database
 from flask_litro_agent.core.gate import Gate
 from flask_litro_agent.core.ledger import Ledger
 from flask_litro_agent.core.proposals import session_digest
-from flask_litro_agent.core.tables import metadata
 from flask_litro_agent.errors import NothingDone
 from flask_litro_agent.policies.permissions import Permissions
 from flask_litro_agent.turns.outbox import Outbox
 from flask_litro_agent.turns.runner import Runner
 from tests.bench import SOON, Bench
-from tests.databases import Clock, open_database
+from tests.databases import Clock, new_ledger, open_database
 from tests.site.agents.desk.agent import Puppet
 
 EVE = Actor("eve", "Eve", frozenset({"refunds:edit"}))
@@ -61,11 +61,9 @@ class ProposalBench(Bench):
         self.run_refund = lambda params, ctx: self.paid.append(params["order"]) or {"paid": params["order"]}
         self.tools = {**self.tools, "refund": refund_tool(lambda params, ctx: self.run_refund(params, ctx))}
         self.is_away = False
-        opened = open_database(f"sqlite:///{folder / 'ledger.db'}")
-        metadata.create_all(opened.engine)
-        self.engine = opened.engine
-        self.clock = Clock(opened.engine, 1_800_000_000_000)
-        self.clock._given = self._engine
+        file = folder / "ledger.db"
+        self.database = open_database(f"sqlite:///{file}" if file.exists() else new_ledger(file))
+        self.clock = Clock(Database(self._engine), 1_800_000_000_000)
         audit = Audit(self.clock)
         self.ledger = ledger(self.clock, audit)
         scopes = frozenset({agent_scope("desk")})
@@ -86,7 +84,7 @@ class ProposalBench(Bench):
     def _engine(self) -> Engine:
         if self.is_away:
             raise RuntimeError("the database went away")
-        return self.engine
+        return self.database.engine
 
     def key(self, session="s1", actor=EVE):
         return SessionKey("desk", actor.id, session)

@@ -158,11 +158,11 @@ def test_a_database_behind_does_not_start_and_names_the_command(
 
 
 def test_an_upgraded_database_starts_and_is_named_without_its_secret(
-    start: Callable[..., Installation], database_uri: str
+    start: Callable[..., Installation], empty_uri: str
 ) -> None:
-    database = open_database(database_uri)
+    database = open_database(empty_uri)
     migration.upgrade(database)
-    installed = start(LITRO_DATABASE_URI=database_uri)
+    installed = start(LITRO_DATABASE_URI=empty_uri)
     assert installed.books is not None
     assert installed.books.ceiling.levels().epoch == 0
     assert section(installed, "ledger")[0].startswith(database.engine.url.get_backend_name())
@@ -170,12 +170,12 @@ def test_an_upgraded_database_starts_and_is_named_without_its_secret(
 
 
 def test_start_up_leaves_no_connection_for_a_forked_child(
-    start: Callable[..., Installation], database_uri: str
+    start: Callable[..., Installation], empty_uri: str
 ) -> None:
-    database = open_database(database_uri)
+    database = open_database(empty_uri)
     migration.upgrade(database)
     database.engine.dispose()
-    installed = start(LITRO_DATABASE_URI=database_uri)
+    installed = start(LITRO_DATABASE_URI=empty_uri)
     assert installed.books is not None
     assert installed.books.database.engine.pool.checkedin() == 0  # type: ignore[attr-defined]
 

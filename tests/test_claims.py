@@ -19,9 +19,9 @@ from flask_litro_agent.core.claimants import Claimants
 from flask_litro_agent.core.claims import START_MS, EpochMoved, facts
 from flask_litro_agent.core.database import Database
 from flask_litro_agent.core.proposals import State
-from flask_litro_agent.core.tables import POLICY, claimant, epoch, metadata, proposal
+from flask_litro_agent.core.tables import POLICY, claimant, epoch, proposal
 from flask_litro_agent.errors import LedgerAway
-from tests.databases import frozen, open_database
+from tests.databases import frozen, new_ledger, open_database
 from tests.ledger_bench import LIMIT, OPERATOR, SESSION_KEY, LedgerBench
 
 SOON = 30.0
@@ -40,8 +40,7 @@ def bench(clock):
 @pytest.fixture
 def sqlite(tmp_path):
     """The embedded default, for what does not depend on the database."""
-    opened = open_database(f"sqlite:///{tmp_path / 'ledger.db'}")
-    metadata.create_all(opened.engine)
+    opened = open_database(new_ledger(tmp_path / "ledger.db"))
     yield opened
     opened.engine.dispose()
 

@@ -150,7 +150,6 @@ def test_a_store_that_fails_is_unsafe(findings, tmp_path, store, sentence):
 def books(tmp_path):
     """Return ``run(days=0, prepare=None, **config)``: the findings of a site with a write tool, so many days on."""
     write_tool(write_agent(tmp_path), "refund", permission="'orders:edit'", mode="PROPOSE")
-    started = []
 
     def run(*, days=0, prepare=None, **config):
         identity = SimpleNamespace(request_loader=lambda: None, actor_loader=lambda actor_id: None)
@@ -158,20 +157,17 @@ def books(tmp_path):
         with click.Context(click.Group("flask"), info_name="flask"):
             LitroAgent(app, identity=identity)
         installed = app.extensions[EXTENSION]
-        started.append(installed.books.database)
         now = 0 if "LITRO_DATABASE_URI" in config else installed.books.database.time() + 60_000
         if prepare:
             prepare(installed.books)
-        late = Clock(installed.books.database.engine, now + days * 86_400_000)
+        late = Clock(installed.books.database, now + days * 86_400_000)
         late_books = dataclasses.replace(installed.books, database=late)
         return {
             found.message: found.level
             for found in examine(app, dataclasses.replace(installed, books=late_books))
         }
 
-    yield run
-    for database in started:
-        database.engine.dispose()
+    return run
 
 
 def decide(books):

@@ -14,7 +14,7 @@ from flask_litro_agent.core.ledger import Dismissed, Flooded, Recorded, Twin
 from flask_litro_agent.core.proposals import State
 from flask_litro_agent.core.standing import DEAD_MS, EARLY_MS, GRACE_MS
 from flask_litro_agent.core.tables import metadata
-from tests.databases import frozen, open_database
+from tests.databases import frozen, new_ledger, open_database
 from tests.ledger_bench import LIMIT, SESSION_KEY, TTL, LedgerBench, draft
 
 START_MS, DISMISSED_MS, MOST_OPEN = 5_000, 600_000, 3
@@ -222,15 +222,13 @@ def test_the_ledger_does_what_the_model_does(embedded, request):
     """On SQLite always; on the servers with fewer and shorter runs, because each costs a second."""
     if embedded:
         with tempfile.TemporaryDirectory() as folder:
-            database = open_database(f"sqlite:///{Path(folder) / 'ledger.db'}")
-            metadata.create_all(database.engine)
+            database = open_database(new_ledger(Path(folder) / "ledger.db"))
             explore(database, examples=40, steps=30)
             database.engine.dispose()
         return
     for server in ("postgresql_server", "mariadb_server"):
-        with request.getfixturevalue(server).fresh() as uri:
+        with request.getfixturevalue(server).ledger() as uri:
             database = open_database(uri)
-            metadata.create_all(database.engine)
             explore(database, examples=5, steps=20)
             database.engine.dispose()
 
