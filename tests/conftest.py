@@ -8,6 +8,7 @@ from collections.abc import Generator
 import hypothesis
 import pytest
 
+from tests import memory
 from tests.databases import (  # noqa: F401
     database,
     database_uri,
@@ -16,6 +17,7 @@ from tests.databases import (  # noqa: F401
     postgresql_server,
 )
 
+memory.use()
 hypothesis.settings.register_profile("shared", deadline=None, derandomize=bool(os.environ.get("CI")))
 hypothesis.settings.load_profile("shared")
 

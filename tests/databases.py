@@ -29,6 +29,7 @@ from sqlalchemy.exc import DBAPIError
 
 from flask_litro_agent.core.database import Database, open_engine
 from flask_litro_agent.core.tables import AUDIT, POLICY, epoch, metadata
+from tests import memory
 
 __all__ = [
     "KINDS",
@@ -243,7 +244,7 @@ def _end_others(connection: Connection) -> None:
 @contextmanager
 def _folder() -> Iterator[Path]:
     """Yield a folder with a path short enough for a socket, which the server's user may enter."""
-    folder = Path(tempfile.mkdtemp(prefix="litro-db-", dir="/tmp"))
+    folder = Path(tempfile.mkdtemp(prefix="litro-db-", dir=memory.SHORT))
     folder.chmod(0o777)
     try:
         yield folder

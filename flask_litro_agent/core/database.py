@@ -38,9 +38,11 @@ __all__ = ["Database", "check_engine", "now_ms", "open_engine"]
 T = TypeVar("T")
 Work = Callable[[Connection], T]
 
-#: How long a transaction is tried again, and the longest pause between two tries, in seconds.
+#: How long a transaction is tried again, and the longest pause after the first try and after many, in seconds: many
+#: processes that ask a locked file at short intervals leave no time to the one that holds it.
 _PATIENCE: Final = 10.0
 _PAUSE: Final = 0.01
+_LONGEST_PAUSE: Final = 0.08
 #: SQLSTATE and MySQL codes after which the same transaction may succeed: serialisation, deadlock, lock wait, and
 #: MariaDB's "record has changed since last read".
 _AGAIN: Final = frozenset({"40001", "40P01", "55P03", 1020, 1205, 1213})
@@ -178,7 +180,7 @@ class _Attempt:
 def _patiently(run: Callable[[_Attempt], T]) -> T:
     """Run it again as long as that is safe and sensible; LedgerAway ends it."""
     deadline = time.monotonic() + _PATIENCE
-    was_cut = False
+    was_cut, pause = False, _PAUSE
     while True:
         attempt = _Attempt()
         try:
@@ -189,7 +191,8 @@ def _patiently(run: Callable[[_Attempt], T]) -> T:
             if not (is_cut or _may_try_again(error)) or time.monotonic() > deadline:
                 raise LedgerAway(f"the ledger's database is away: {type(error.orig).__name__}") from error
             was_cut = was_cut or is_cut
-            time.sleep(random.uniform(0.1, 1) * _PAUSE)
+            time.sleep(random.uniform(0.1, 1) * pause)
+            pause = min(pause * 1.5, _LONGEST_PAUSE)
         except SQLAlchemyError as error:
             raise LedgerAway(f"the ledger's database is away: {type(error).__name__}") from error
 
