@@ -6,6 +6,7 @@ cost no import. An effect is one line in ``<folder>/effects``, written by one ``
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import random
 import signal
@@ -14,13 +15,12 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from sqlalchemy import BigInteger, literal_column, update
+from sqlalchemy import BigInteger, ColumnElement, insert, literal_column, update
 
 from flask_litro_agent.core.claims import Claim
 from flask_litro_agent.core.database import Database, open_engine
 from flask_litro_agent.core.proposals import Proposal, State
-from flask_litro_agent.core.tables import proposal
-from tests.databases import open_database
+from flask_litro_agent.core.tables import epoch, proposal
 from tests.ledger_bench import LedgerBench
 
 #: The time as a row of a table, for tests that move it under several processes.
@@ -53,10 +53,26 @@ def set_state(database: Database, one: Proposal) -> None:
     database.write(lambda connection: connection.execute(statement).close())
 
 
-def dismiss_all(bench: LedgerBench, folder: Path, ones: list[Proposal]) -> None:
-    for one in ones:
+def dismiss(bench: LedgerBench, folder: Path, variant: str, one: Proposal) -> None:
+    """Dismiss it, as the gate does; the control trusts what it reads."""
+    if variant == "real":
         if bench.dismiss(one) is not None:
             note(folder, "dismissals", one)
+    elif bench.now(one).state is State.PROPOSED:
+        set_state(bench.database, one)
+        note(folder, "dismissals", one)
+
+
+def share_clock(database: Database) -> Database:
+    """Return the same database with a time that stands still, for every process alike."""
+    row = {"id": CLOCK_ROW, "value": database.time()}
+    database.write(lambda connection: connection.execute(insert(epoch), [row]).close())
+    return Database(lambda: database.engine, clock=SHARED_CLOCK)
+
+
+def set_clock(database: Database, ms: int) -> None:
+    statement = update(epoch).where(epoch.c.id == CLOCK_ROW).values(value=ms)
+    database.write(lambda connection: connection.execute(statement).close())
 
 
 def note(folder: Path, kind: str, one: Proposal) -> None:
@@ -72,12 +88,30 @@ def race(uri: str, folder: Path, variant: str, processes: int) -> int:
         bench, ones = opened(uri)
         if number % 2:
             random.Random(number).shuffle(ones)
-        if variant == "decide" and number % 2:
-            dismiss_all(bench, folder, ones)
-        else:
-            work_off(bench, folder, "real" if variant == "decide" else variant, ones)
+        work_off(bench, folder, variant, ones)
 
     return together(worker, processes)
+
+
+def decide(uri: str, folder: Path, variant: str) -> int:
+    """Let each open proposal be approved, dismissed and over, all three at one moment, and then the next."""
+    moment = multiprocessing.get_context("fork").Barrier(3)
+
+    def worker(number: int) -> None:
+        bench, ones = opened(uri, clock=SHARED_CLOCK)
+        ones = [one for one in ones if one.state is State.PROPOSED]
+        parts: list[Callable[[Proposal], None]] = [
+            lambda one: work_off(bench, folder, variant, [one]),
+            lambda one: dismiss(bench, folder, variant, one),
+            lambda one: set_clock(bench.database, one.expires_at),
+        ]
+        chance = random.Random()
+        for one in sorted(ones, key=lambda one: one.expires_at):
+            moment.wait(60)
+            time.sleep(chance.uniform(0, 0.01))
+            parts[number](one)
+
+    return together(worker, 3)
 
 
 def together(worker: Callable[[int], None], processes: int) -> int:
@@ -136,8 +170,7 @@ def has_ended(child: int) -> bool:
 
 def stop(uri: str, folder: Path, variant: str) -> int:
     """Stop between claim and start, and try to run when somebody lets it go on."""
-    bench = LedgerBench(Database(open_engine(uri), clock=SHARED_CLOCK))
-    (one,) = bench.ledger.find()[0]
+    bench, (one,) = opened(uri, clock=SHARED_CLOCK)
     claim = bench.claim(one)
     assert isinstance(claim, Claim)
     os.kill(os.getpid(), signal.SIGSTOP)
@@ -146,12 +179,12 @@ def stop(uri: str, folder: Path, variant: str) -> int:
     return 0
 
 
-def opened(uri: str) -> tuple[LedgerBench, list[Proposal]]:
-    bench = LedgerBench(open_database(uri))
+def opened(uri: str, *, clock: ColumnElement[int] | None = None) -> tuple[LedgerBench, list[Proposal]]:
+    bench = LedgerBench(Database(open_engine(uri), clock=clock))
     return bench, bench.ledger.find(limit=10_000)[0]
 
 
 if __name__ == "__main__":
     what, uri, folder, variant, *numbers = sys.argv[1:]
-    job = {"race": race, "chaos": chaos, "stop": stop}[what]
+    job = {"race": race, "decide": decide, "chaos": chaos, "stop": stop}[what]
     sys.exit(job(uri, Path(folder), variant, *map(int, numbers)))

@@ -13,14 +13,12 @@ import time
 from collections import Counter
 
 import pytest
-from sqlalchemy import insert, update
 
 from flask_litro_agent.core.claims import START_MS
 from flask_litro_agent.core.database import Database, now_ms
 from flask_litro_agent.core.proposals import State
-from flask_litro_agent.core.tables import epoch
 from tests.ledger_bench import LedgerBench
-from tests.ledger_child import CLOCK_ROW, SHARED_CLOCK
+from tests.ledger_child import set_clock, share_clock
 
 pytestmark = pytest.mark.chaos
 
@@ -89,15 +87,11 @@ def test_a_process_stopped_between_claim_and_start_does_not_run_late(
     database, database_uri, tmp_path, variant, waited, ran
 ):
     """The control runs whatever ``start`` says."""
-    at = database.time()
-    database.write(
-        lambda connection: connection.execute(insert(epoch).values(id=CLOCK_ROW, value=at)).close()
-    )
-    LedgerBench(Database(database.engine, clock=SHARED_CLOCK)).propose()
+    shared = share_clock(database)
+    proposed = LedgerBench(shared).propose()
     with subprocess.Popen(command("stop", database_uri, tmp_path, variant), stderr=subprocess.PIPE) as child:
         assert os.WIFSTOPPED(os.waitpid(child.pid, os.WUNTRACED)[1])
-        move = update(epoch).where(epoch.c.id == CLOCK_ROW).values(value=at + waited)
-        database.write(lambda connection: connection.execute(move).close())
+        set_clock(database, proposed.created_at + waited)
         child.send_signal(signal.SIGCONT)
         assert child.wait(SOON) == 0, child.stderr.read().decode()
     assert sum(effects(tmp_path).values()) == ran

@@ -1,6 +1,7 @@
 """Many processes at one ledger: every effect once, every proposal one final state.
 
-``LITRO_RACE`` sets processes and proposals, such as ``64x200``.
+``LITRO_RACE`` sets processes and proposals, such as ``64x200``; ``LITRO_ROUNDS`` how many proposals are approved,
+dismissed and over at one moment, such as 1000.
 """
 
 from __future__ import annotations
@@ -15,15 +16,26 @@ import pytest
 
 from flask_litro_agent.core.proposals import State
 from tests.ledger_bench import LedgerBench
+from tests.ledger_child import share_clock
 
 pytestmark = pytest.mark.chaos
 
 PROCESSES, PROPOSALS = map(int, os.environ.get("LITRO_RACE", "4x10").split("x"))
-SOON = 120 + PROCESSES * PROPOSALS / 10
+ROUNDS = int(os.environ.get("LITRO_ROUNDS", "30"))
+SOON = 120 + PROCESSES * PROPOSALS / 10 + ROUNDS
 
 
-def run(uri, folder, variant, processes):
-    command = [sys.executable, "-m", "tests.ledger_child", "race", uri, str(folder), variant, str(processes)]
+def run(what, uri, folder, variant, *numbers):
+    command = [
+        sys.executable,
+        "-m",
+        "tests.ledger_child",
+        what,
+        uri,
+        str(folder),
+        variant,
+        *map(str, numbers),
+    ]
     done = subprocess.run(command, capture_output=True, timeout=SOON)
     assert done.returncode == 0, done.stderr.decode()[-3000:]
 
@@ -41,7 +53,7 @@ def bench(database):
 def test_of_many_processes_that_approve_the_same_proposals_each_runs_once(bench, database_uri, tmp_path):
     """D1."""
     ones = [bench.propose() for _ in range(PROPOSALS)]
-    run(database_uri, tmp_path, "real", PROCESSES)
+    run("race", database_uri, tmp_path, "real", PROCESSES)
     assert noted(tmp_path, "effects") == Counter(one.id for one in ones)
     assert {bench.now(one).state for one in ones} == {State.EXECUTED}
     kinds = Counter(kind for kind, _, _ in bench.audited())
@@ -54,25 +66,47 @@ def test_control_who_selects_and_then_updates_runs_twice(bench, database_uri, tm
     while time.monotonic() < deadline:
         for _ in range(PROPOSALS):
             bench.propose()
-        run(database_uri, tmp_path, "control", PROCESSES)
+        run("race", database_uri, tmp_path, "control", PROCESSES)
         if max(noted(tmp_path, "effects").values()) > 1:
             return
     pytest.fail("the control never ran anything twice: the test above could not see it")
 
 
-def test_of_approval_dismissal_and_expiry_exactly_one_happens(bench, database_uri, tmp_path):
-    """D3."""
-    lifetimes = [1, *(number * 40 for number in range(1, PROPOSALS))]
-    ones = [bench.propose(ttl_ms=lifetime) for lifetime in lifetimes]
-    run(database_uri, tmp_path, "decide", PROCESSES)
-    deadline = ones[-1].expires_at
-    while bench.database.time() <= deadline:
-        time.sleep(0.02)
+@pytest.fixture
+def timed(database):
+    """A bench whose time stands still in every process until one of them moves it."""
+    return LedgerBench(share_clock(database), most_open=ROUNDS)
+
+
+def propose_with_deadlines(bench):
+    """Return proposals of one moment; each is over a second after the one before it."""
+    return [bench.propose(ttl_ms=1_000 * number) for number in range(1, ROUNDS + 1)]
+
+
+def test_of_approval_dismissal_and_expiry_exactly_one_happens(timed, database_uri, tmp_path):
+    """D3: all three at one moment, until each of them has been the first."""
+    ones, states, deadline = [], {}, time.monotonic() + SOON
+    while len(set(states.values())) < 3:
+        assert time.monotonic() < deadline, f"there was no race: {states}"
+        ones += propose_with_deadlines(timed)
+        run("decide", database_uri, tmp_path, "real")
+        states = {one.id: timed.now(one).state for one in ones}
     effects, dismissals = noted(tmp_path, "effects"), noted(tmp_path, "dismissals")
-    expected = {one.id: State.EXPIRED for one in ones}
-    expected |= dict.fromkeys(dismissals, State.DISMISSED) | dict.fromkeys(effects, State.EXECUTED)
-    assert effects.keys().isdisjoint(dismissals)
-    assert set((effects + dismissals).values()) <= {1}
-    assert {one.id: bench.now(one).state for one in ones} == expected
-    assert expected[ones[0].id] is State.EXPIRED
-    assert len(bench.audited()) == 2 * len(effects) + len(dismissals)
+    assert set((effects + dismissals).values()) == {1}
+    assert states == {
+        **{one.id: State.EXPIRED for one in ones},
+        **dict.fromkeys(dismissals, State.DISMISSED),
+        **dict.fromkeys(effects, State.EXECUTED),
+    }
+    assert len(timed.audited()) == 2 * len(effects) + len(dismissals)
+
+
+def test_control_who_selects_and_then_updates_has_two_ends(timed, database_uri, tmp_path):
+    """D3, control."""
+    deadline = time.monotonic() + SOON
+    while time.monotonic() < deadline:
+        propose_with_deadlines(timed)
+        run("decide", database_uri, tmp_path, "control")
+        if not noted(tmp_path, "effects").keys().isdisjoint(noted(tmp_path, "dismissals")):
+            return
+    pytest.fail("the control never had two ends: the test above could not see it")

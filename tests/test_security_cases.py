@@ -57,6 +57,7 @@ ELSEWHERE = {
     ],
     "D3": [
         "test_ledger_race::test_of_approval_dismissal_and_expiry_exactly_one_happens",
+        "test_ledger_race::test_control_who_selects_and_then_updates_has_two_ends",
         "test_approval::test_what_is_dismissed_never_runs",
     ],
     "D4": [
