@@ -93,6 +93,17 @@ class TestProposals:
         assert (shown["arguments"], shown["owner"], shown["state"]) == ('{"order":7}', "eve", "proposed")
         assert len(shown["digest"]) == 64
 
+    def test_control_characters_are_written_out_and_a_row_stays_a_line(self, app, litro, eve):
+        eve.ask(order=7)
+        hostile = "ann\x1b[2J\x9b1A\u202e\n\U000e0041"
+        change(app, update(tables.proposal).values(proposer=hostile, note=hostile))
+        written = "ann\\u001b[2J\\u009b1A\\u202e\\u000a\\U000e0041"
+        assert litro("proposals").output.count("\n") == 1
+        assert f"  {written}  " in litro("proposals").output
+        as_json = litro("proposals", "--json")
+        assert as_json.output.removesuffix("\n").isprintable()
+        assert read(as_json)[0]["note"] == hostile
+
     def test_they_are_chosen_by_derived_states_agent_and_owner(self, app, litro, eve):
         old, new = eve.ask(order=1)["proposal_id"], eve.ask(order=2)["proposal_id"]
         age(app, old, 300_000)
@@ -383,6 +394,14 @@ class TestAudit:
         assert "  ceiling  cli:" in line
         assert line.endswith('  site  {"after": "off", "before": "read"}\n')
         assert [row["seq"] for row in read(litro("audit", "list", "--json"))] == [1, 2]
+
+    def test_control_characters_are_written_out(self, app, litro):
+        litro("ceiling", "set", "site", "read")
+        change(app, update(tables.audit).values(actor="\x1b]0;owned\x07", data=b'{"by":"\xc2\x9b"}'))
+        line = litro("audit", "list").output.removesuffix("\n")
+        assert line.isprintable()
+        assert "\\u001b]0;owned\\u0007" in line
+        assert '{"by": "\\u009b"}' in line
 
     def test_a_destroyed_row_is_said_to_be_one_and_the_rest_is_listed(self, app, litro):
         for level in ("read", "off", "read"):

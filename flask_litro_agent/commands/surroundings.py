@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import json
+from collections.abc import Callable
 from typing import Any
 
 import click
@@ -13,6 +14,7 @@ from flask_litro_agent import terminal
 from flask_litro_agent.bookkeeping import Books
 from flask_litro_agent.contracts import Actor
 from flask_litro_agent.core import migration
+from flask_litro_agent.core.visible import escape, is_seen
 from flask_litro_agent.installation import Installation, installed_in
 
 __all__ = [
@@ -63,17 +65,20 @@ def actor_of(actor_id: str | None) -> Actor:
 
 
 def print_rows(rows: list[dict[str, Any]], as_json: bool, line: str) -> None:
-    """Print each row by the format ``line``, or all of them as one JSON array."""
+    """Print each row by the format ``line``, or all of them as one JSON array.
+
+    A row is one line, and what its texts hold of control characters is written out: a terminal would obey them.
+    """
     if as_json:
         return print_json(rows)
     for row in rows:
-        click.echo(line.format(**row))
+        click.echo(line.format(**{name: _escaped(str(value), escape) for name, value in row.items()}))
     return None
 
 
 def print_json(value: Any) -> None:
-    """Print one line of JSON."""
-    click.echo(json.dumps(value, ensure_ascii=False))
+    """Print one line of JSON, in which every character shows."""
+    click.echo(_escaped(json.dumps(value, ensure_ascii=False), lambda character: json.dumps(character)[1:-1]))
 
 
 def time_text(at: int | None) -> str:
@@ -84,3 +89,7 @@ def time_text(at: int | None) -> str:
         return (_EPOCH + datetime.timedelta(milliseconds=at)).isoformat(timespec="milliseconds")
     except OverflowError:
         return f"{at} ms"
+
+
+def _escaped(text: str, escape: Callable[[str], str]) -> str:
+    return "".join(character if is_seen(character) else escape(character) for character in text)
