@@ -87,12 +87,15 @@ class Installation:
         return self.runner.start(key, text, assignment, spawn=spawn)
 
     def tell(self, proposal: Proposal, *, wake: bool = False) -> None:
-        """Let the proposal's session know how it ended, by a turn if its agent asked to be woken. Nothing is raised."""
-        if proposal.session is None:
-            return
-        key = SessionKey(proposal.agent, proposal.owner, proposal.session)
-        if not (wake and self._wake(key)):
-            self.runner.tell(key)
+        """Let every session that was shown the proposal know how it ended. Nothing is raised.
+
+        With ``wake``, the one that it came from is told by a turn, if its agent asked for that.
+        """
+        home = proposal.home
+        if home is not None and not (wake and self._wake(home)):
+            self.runner.tell(home)
+        for other in self.runner.outbox.other_sessions(proposal.id):
+            self.runner.tell(other)
 
     def render(self, component: UIResult) -> Rendered:
         """Return a component as html; ConfigurationError when the app has no renderer, TypeError for what is none."""

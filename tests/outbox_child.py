@@ -1,5 +1,5 @@
 """A process that tells a session how its proposals ended and is killed between the log and the ledger:
-``python -m tests.outbox_child FOLDER``."""
+``python -m tests.outbox_child FOLDER [SESSION]``."""
 
 from __future__ import annotations
 
@@ -21,4 +21,4 @@ class DyingLedger(Ledger):
 
 if __name__ == "__main__":
     bench = ProposalBench(Path(sys.argv[1]), ledger=DyingLedger)
-    bench.runner.tell(bench.key())
+    bench.runner.tell(bench.key(*sys.argv[2:]))

@@ -14,9 +14,9 @@ from unittest.mock import Mock
 import pytest
 from marshmallow import Schema, ValidationError, fields
 
-from flask_litro_agent.contracts import Actor, Verdict
+from flask_litro_agent.contracts import Actor, SessionKey, Verdict
 from flask_litro_agent.core.execution import inline
-from flask_litro_agent.core.proposals import State, digest_of
+from flask_litro_agent.core.proposals import State, digest_of, session_digest
 from flask_litro_agent.errors import (
     AgentError,
     BadRequest,
@@ -470,6 +470,14 @@ def test_four_eyes_hold_for_the_owner_of_the_conversation_too(tmp_path):
 def test_four_eyes_hold_for_whoever_proposed_in_anothers_conversation(tmp_path):
     bench = GateBench(tmp_path, Spy().tool(four_eyes=True))
     forbidden(bench, bench.propose(actor=OLA, owner="ann"))
+
+
+def test_four_eyes_hold_for_who_got_the_conversation_since(tmp_path):
+    bench = GateBench(tmp_path, Spy().tool(four_eyes=True))
+    heir = bench.people["anna"] = replace(BOTH, id="anna")
+    proposal = bench.propose()
+    bench.ledger.move_session(session_digest("desk", "ann", "s1"), to=SessionKey("desk", "anna", "s1"))
+    forbidden(bench, proposal, operator=heir)
 
 
 def test_four_eyes_that_a_proposal_was_made_with_stay(tmp_path):
@@ -1057,6 +1065,35 @@ def test_nobody_reads_a_proposal(bench, actor):
 def test_its_owner_and_an_operator_read_it(bench, actor):
     proposal = bench.propose()
     assert bench.gate.proposal(proposal.id, actor) == proposal
+
+
+@pytest.mark.parametrize("ask", ["repeat", "reverse"])
+def test_what_is_made_anew_of_a_deleted_sessions_proposal_is_in_no_session(priced, ask):
+    """There is no chat for its card, and nobody there who would hear how it ends: operators see it."""
+    if ask == "repeat":
+        old = priced.propose(arguments={"number": 8})
+        priced.gate.dismiss(old.id, old.digest, OLA)
+    else:
+        old = priced.done
+    priced.ledger.forget_session(session_digest("desk", "ann", "s1"))
+    new = getattr(priced.gate, ask)(old.id, OLA).proposal
+    assert (new.session, new.home, new.owner, new.made_from) == (None, None, "ann", old.id)
+    done = priced.approve(new)
+    assert (done.state, done.outcome) == (State.EXECUTED, "ok")
+
+
+def test_what_is_made_anew_of_a_handed_over_sessions_proposal_is_in_the_heirs(priced):
+    heir = SessionKey("desk", "anna", "s1")
+    priced.ledger.move_session(session_digest("desk", "ann", "s1"), to=heir)
+    assert priced.gate.reverse(priced.done.id, OLA).proposal.home == heir
+
+
+def test_the_heir_of_a_session_reads_its_proposals_and_strangers_do_not(priced):
+    heir = replace(ANN, id="anna")
+    with pytest.raises(NotFound):
+        priced.gate.proposal(priced.done.id, heir)
+    priced.ledger.move_session(session_digest("desk", "ann", "s1"), to=SessionKey("desk", "anna", "s1"))
+    assert priced.gate.proposal(priced.done.id, heir).id == priced.done.id
 
 
 def test_repeating_finds_the_open_twin(bench):

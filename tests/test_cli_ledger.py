@@ -15,6 +15,7 @@ from flask_litro_agent.cli import litro_commands
 from flask_litro_agent.contracts import SessionKey
 from flask_litro_agent.core import migration, tables
 from flask_litro_agent.core.ceiling import Level
+from flask_litro_agent.core.outcome import CallSite
 from flask_litro_agent.installation import EXTENSION
 from flask_litro_agent.testing.stores import make_entries
 from tests.asking import eventually
@@ -299,6 +300,29 @@ class TestPrune:
         )
         assert (sessions(app, "eve"), sessions(app, "bob")) == (["waits"], ["his"])
         assert books(app).ledger.get(waiting).state == "proposed"
+
+    def test_what_a_session_was_not_told_is_told_before_the_row_goes(self, app, litro, eve):
+        proposal_id = eve.ask()["proposal_id"]
+        age(app, proposal_id, 300_001)
+        assert read(litro("prune", "--days", "0", "--json"))["proposals"] == 1
+        settled = [event.payload for event in log_of(app) if event.kind == "proposal-settled"]
+        assert settled == [{"proposal_id": proposal_id, "state": "expired"}]
+
+    def test_a_row_stays_while_its_session_cannot_be_told(self, app, litro, eve):
+        age(app, eve.ask()["proposal_id"], 300_001)
+        store = app.extensions[EXTENSION].store
+        lease = store.acquire(SessionKey("desk", "eve", "s1"), 30.0)
+        assert read(litro("prune", "--days", "0", "--json"))["proposals"] == 0
+        store.release(lease)
+        assert read(litro("prune", "--days", "0", "--json"))["proposals"] == 1
+
+    def test_a_row_whose_session_has_no_log_goes(self, app, litro):
+        where = CallSite(session_id="none")
+        parts = app.extensions[EXTENSION]
+        actor = parts.identity.by_id("eve")
+        asked = parts.gate.call("desk", "refund", {"order": 1}, actor=actor, origin="code", site=where)
+        age(app, asked.proposal.id, 300_001)
+        assert read(litro("prune", "--days", "0", "--json"))["proposals"] == 1
 
     def test_a_session_in_which_somebody_writes_stays(self, app, litro):
         store = app.extensions[EXTENSION].store

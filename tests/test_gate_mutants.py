@@ -78,14 +78,20 @@ APPROVAL = [
         "test_four_eyes_that_are_asked_for_since_hold_as_well",
     ),
     (
-        "in (proposal.proposer, proposal.owner)",
-        "in (proposal.proposer,)",
+        "in (proposal.proposer, proposal.owner, proposal.heir)",
+        "in (proposal.proposer, proposal.heir)",
         A,
         "test_four_eyes_hold_for_the_owner_of_the_conversation_too",
     ),
     (
+        "in (proposal.proposer, proposal.owner, proposal.heir)",
         "in (proposal.proposer, proposal.owner)",
-        "in (proposal.owner,)",
+        A,
+        "test_four_eyes_hold_for_who_got_the_conversation_since",
+    ),
+    (
+        "in (proposal.proposer, proposal.owner, proposal.heir)",
+        "in (proposal.owner, proposal.heir)",
         A,
         "test_four_eyes_hold_for_whoever_proposed_in_anothers_conversation",
     ),
@@ -230,7 +236,7 @@ OPERATORS = [
     ),
     ("return operator, now", "return now, now", A, "test_who_may_not_decide_changes_nothing"),
     (
-        "if actor.id in (proposal.owner, proposal.proposer):",
+        "if actor.id in (proposal.owner, proposal.heir, proposal.proposer):",
         "if True:",
         A,
         "test_a_strangers_proposal_is_not_found",
@@ -401,6 +407,12 @@ SECOND = [
     ("_write_tool(wiring, proposal.agent, name)\n", "\n", A, "test_what_cannot_be_reversed_says_so"),
     ("or tool.mode is Mode.READ", "", A, "test_what_cannot_be_reversed_says_so"),
     (
+        "session = None if home is None else home.session",
+        "session = proposal.session",
+        A,
+        "test_what_is_made_anew_of_a_deleted_sessions_proposal_is_in_no_session",
+    ),
+    (
         "if proposal.state is not State.UNKNOWN:",
         "if False:",
         A,
@@ -455,6 +467,28 @@ PROTECTED = [
     ("permission.casefold(), pattern.casefold()", "permission, pattern", "test_protected",
      "test_case_counts_for_nothing"),
 ]  # fmt: skip
+RECORDING = [
+    ("keys.session in (None, twin.session_key)", "keys.session is None", "test_debts",
+     "test_the_session_that_it_came_from_is_no_listener[sqlite]"),
+    ("if held is None or not debts.listen(connection, twin.id, key):", "if False:", "test_debts",
+     "test_a_session_that_meets_an_open_twin_hears_how_it_ends[sqlite]"),
+]  # fmt: skip
+DEBTS = [
+    ("table.c.session_key == session_key, _is_next(table, state)", "table.c.session_key == session_key",
+     "test_debts", "test_each_of_them_is_told_once_and_by_itself[sqlite]"),
+    ("column == proposal_id, table.c.session_key == session_key,", "column == proposal_id,", "test_debts",
+     "test_each_of_them_is_told_once_and_by_itself[sqlite]"),
+    ("if outcome not in (None, connection.execute(held).scalar_one_or_none()):", "if False:", "test_debts",
+     "test_a_late_truth_corrects_what_a_listener_was_told[sqlite]"),
+    ("return and_(is_own_told, ~waits)", "return is_own_told", "test_debts",
+     "test_pruning_leaves_what_a_listener_was_not_told[sqlite]"),
+    ("return and_(is_own_told, ~waits)", "return ~waits", L,
+     "test_pruning_leaves_what_the_session_was_not_told[sqlite]"),
+    ("if told[one.id] != one.state.value]", "]", "test_debts",
+     "test_an_unknown_outcome_is_told_and_then_the_truth[sqlite]"),
+    (".values(session_key=None)", ".values(session_key=session_key)", L,
+     "test_a_session_that_is_gone_is_owed_nothing[sqlite]"),
+]  # fmt: skip
 AUDIT = [
     ("if seq != last + 1:", "if False:", "test_audit", "test_a_deleted_row_is_missed[sqlite-1]"),
     ('if row["previous"] != previous:', "if False:", "test_audit",
@@ -481,6 +515,8 @@ MODULES = {
     "ceiling": CEILING,
     "protected": PROTECTED,
     "audit": AUDIT,
+    "recording": RECORDING,
+    "debts": DEBTS,
 }
 
 

@@ -7,6 +7,7 @@ import threading
 import pytest
 from sqlalchemy import func, select
 
+from flask_litro_agent.contracts import SessionKey
 from flask_litro_agent.core import standing
 from flask_litro_agent.core.claims import facts
 from flask_litro_agent.core.ledger import Dismissed, Flooded, Recorded, Twin
@@ -304,7 +305,7 @@ def test_nobody_decides_about_what_is_not_there(bench):
     assert bench.ledger.dismiss("0" * 32, "0" * 64, operator_id=OPERATOR, note=None) is None
     assert not bench.ledger.void("0" * 32, reason="x", by="site")
     assert bench.ledger.answer("0" * 32, happened=True, operator_id=OPERATOR, note=None) is None
-    assert not bench.ledger.told("0" * 32, State.VOID)
+    assert not bench.ledger.told(SESSION_KEY, "0" * 32, State.VOID)
 
 
 def test_a_void_says_why(bench):
@@ -321,7 +322,7 @@ def test_a_session_that_goes_voids_what_is_open_in_it(bench, clock):
     kept = [bench.propose(session="s2"), bench.propose(owner="8")]
     claim = bench.claimed()
     gone = [bench.propose(), bench.propose()]
-    assert bench.ledger.void_session(SESSION_KEY, reason="session_deleted", by="7") == 2
+    assert len(bench.ledger.void_session(SESSION_KEY, reason="session_deleted", by="7")) == 2
     assert {bench.now(one).state for one in gone} == {State.VOID}
     assert {bench.now(one).state for one in kept} == {State.PROPOSED}
     assert (bench.now(expired).state, bench.now(claim.proposal).state) == (State.EXPIRED, State.CLAIMED)
@@ -387,8 +388,8 @@ def test_a_session_is_owed_what_was_decided_or_is_over(bench, clock):
         unknown.proposal.id: State.UNKNOWN,
     }
     for proposal_id, state in owed.items():
-        assert bench.ledger.told(proposal_id, state)
-        assert not bench.ledger.told(proposal_id, state)
+        assert bench.ledger.told(SESSION_KEY, proposal_id, state)
+        assert not bench.ledger.told(SESSION_KEY, proposal_id, state)
     assert bench.ledger.owed(SESSION_KEY) == []
 
 
@@ -404,12 +405,12 @@ def test_what_a_session_is_owed_comes_oldest_first(bench, clock):
 def test_an_unknown_one_is_told_again_when_its_truth_is_known_and_never_back(bench):
     claim = bench.claimed()
     bench.ledger.lose(claim)
-    assert bench.ledger.told(claim.proposal.id, State.UNKNOWN)
+    assert bench.ledger.told(SESSION_KEY, claim.proposal.id, State.UNKNOWN)
     bench.answer(claim.proposal, happened=True)
     (owed,) = bench.ledger.owed(SESSION_KEY)
     assert owed.state is State.EXECUTED
-    assert bench.ledger.told(claim.proposal.id, State.EXECUTED)
-    assert not bench.ledger.told(claim.proposal.id, State.UNKNOWN)
+    assert bench.ledger.told(SESSION_KEY, claim.proposal.id, State.EXECUTED)
+    assert not bench.ledger.told(SESSION_KEY, claim.proposal.id, State.UNKNOWN)
     assert bench.ledger.owed(SESSION_KEY) == []
 
 
@@ -417,13 +418,13 @@ def test_a_late_truth_is_owed_again_when_the_session_was_told_another(bench):
     claim = bench.claimed()
     bench.ledger.lose(claim)
     answered = bench.answer(claim.proposal, happened=False)
-    assert bench.ledger.told(answered.id, answered.state, answered.outcome)
+    assert bench.ledger.told(SESSION_KEY, answered.id, answered.state, answered.outcome)
     bench.ledger.settle(claim, outcome="ok")
     (owed,) = bench.ledger.owed(SESSION_KEY)
-    assert not bench.ledger.told(answered.id, answered.state, answered.outcome), (
+    assert not bench.ledger.told(SESSION_KEY, answered.id, answered.state, answered.outcome), (
         "that was the answer, not the truth"
     )
-    assert bench.ledger.told(owed.id, owed.state, owed.outcome)
+    assert bench.ledger.told(SESSION_KEY, owed.id, owed.state, owed.outcome)
     assert bench.ledger.owed(SESSION_KEY) == []
 
 
@@ -431,7 +432,7 @@ def test_a_late_truth_that_was_told_already_is_not_owed_again(bench):
     claim = bench.claimed()
     bench.ledger.lose(claim)
     answered = bench.answer(claim.proposal, happened=True)
-    assert bench.ledger.told(answered.id, answered.state, answered.outcome)
+    assert bench.ledger.told(SESSION_KEY, answered.id, answered.state, answered.outcome)
     bench.ledger.settle(claim, outcome="ok")
     assert bench.ledger.owed(SESSION_KEY) == []
 
@@ -512,6 +513,7 @@ def test_pruning_takes_what_is_long_over_and_leaves_the_rest(bench, clock):
     bench.ledger.settle(settled, outcome="ok")
     bench.ledger.lose(unknown)
     clock.move(10 * DAY + TTL)
+    tell_all(bench)
     assert bench.ledger.prune(days=10) == 3, "the last second of an expiry belongs to the tenth day"
     clock.move(1)
     fresh = bench.propose()
@@ -528,13 +530,63 @@ def test_pruning_with_no_days_leaves_what_is_open_claimed_or_unknown(bench, cloc
     bench.ledger.lose(bench.claimed())
     bench.dismiss(bench.propose())
     clock.move(1)
+    tell_all(bench)
     assert bench.ledger.prune(days=0) == 1
+
+
+def test_pruning_leaves_what_the_session_was_not_told(bench, clock):
+    expired = bench.propose()
+    clock.move(TTL)
+    claim, dismissed, outside = bench.claimed(), bench.propose(), bench.propose(session=None)
+    bench.ledger.lose(claim)
+    tell(bench, claim.proposal.id)
+    bench.ledger.settle(claim, outcome="ok")
+    bench.dismiss(dismissed)
+    bench.dismiss(outside)
+    clock.move(1)
+    assert bench.ledger.unheard(days=0) == {SessionKey("desk", "7", "s1")}
+    assert bench.ledger.prune(days=0) == 1, "nobody is to hear of what came from no session"
+    assert {row.id for row in bench.ledger.find()[0]} == {expired.id, claim.proposal.id, dismissed.id}
+    tell_all(bench)
+    assert bench.ledger.unheard(days=0) == set()
+    assert bench.ledger.prune(days=0) == 3
+
+
+def test_a_session_that_is_gone_is_owed_nothing(bench, clock):
+    bench.dismiss(bench.propose())
+    clock.move(1)
+    bench.ledger.forget_session(SESSION_KEY)
+    assert bench.ledger.owed(SESSION_KEY) == []
+    assert bench.ledger.unheard(days=0) == set()
+    assert bench.ledger.prune(days=0) == 1
+
+
+def test_who_is_behind_is_asked_about_what_would_be_pruned_alone(bench, clock):
+    bench.dismiss(bench.propose())
+    clock.move(DAY)
+    bench.dismiss(bench.propose(session="s2", owner="8", proposer="8"))
+    clock.move(1)
+    assert bench.ledger.unheard(days=1) == {SessionKey("desk", "7", "s1")}
+    assert bench.ledger.unheard(days=0, actor="8") == {SessionKey("desk", "8", "s2")}
+
+
+def tell(bench, *ids, key=SESSION_KEY):
+    """Note that the session was told what it is owed of these."""
+    for owed in bench.ledger.owed(key):
+        if owed.id in ids:
+            assert bench.ledger.told(key, owed.id, owed.state, owed.outcome)
+
+
+def tell_all(bench):
+    for row in bench.ledger.find(limit=100)[0]:
+        tell(bench, row.id, key=row.session_key)
 
 
 def test_pruning_of_one_person_takes_what_they_own_or_proposed(bench, clock):
     for changes in ({"owner": "8", "proposer": "8"}, {"proposer": "8"}, {"owner": "8"}, {}):
         bench.dismiss(bench.propose(**changes))
     clock.move(1)
+    tell_all(bench)
     assert bench.ledger.prune(days=0, actor="8") == 3
     (left,) = bench.ledger.find()[0]
     assert (left.owner, left.proposer) == ("7", "7")

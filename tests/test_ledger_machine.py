@@ -11,14 +11,15 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 
 from flask_litro_agent.core.ledger import Dismissed, Flooded, Recorded, Twin
-from flask_litro_agent.core.proposals import State
+from flask_litro_agent.core.proposals import State, session_digest
 from flask_litro_agent.core.standing import DEAD_MS, EARLY_MS, GRACE_MS
 from flask_litro_agent.core.tables import metadata
 from tests.databases import frozen, new_ledger, open_database
-from tests.ledger_bench import LIMIT, SESSION_KEY, TTL, LedgerBench, draft
+from tests.ledger_bench import LIMIT, TTL, LedgerBench, draft
 
 START_MS, DISMISSED_MS, MOST_OPEN = 5_000, 600_000, 3
 NUMBERS = st.integers(0, 7)
+SESSIONS = st.sampled_from(["s1", "s2"])
 MOVES = st.sampled_from([1, 4_999, DEAD_MS, DEAD_MS + 1, LIMIT + GRACE_MS + 1, TTL - 1, TTL, DISMISSED_MS])
 
 
@@ -30,7 +31,11 @@ class LedgerMachine(RuleBasedStateMachine):
     @initialize()
     def start(self):
         self.clock = frozen(self.database)
-        for table in (metadata.tables["litro_proposal"], metadata.tables["litro_claimant"]):
+        for table in (
+            metadata.tables["litro_proposal"],
+            metadata.tables["litro_claimant"],
+            metadata.tables["litro_listener"],
+        ):
             self.clock.write(lambda connection, table=table: connection.execute(table.delete()).close())
         self.rows, self.beats, self.decisions = {}, {}, 0
         self.audited = len(list(LedgerBench(self.clock).audit.rows()))
@@ -63,9 +68,9 @@ class LedgerMachine(RuleBasedStateMachine):
             self.decisions += 1
         return is_open
 
-    @rule(which=st.integers(0, 1), arguments=st.integers(0, 4))
-    def record(self, which, arguments):
-        answer = self.benches[which].ledger.record(draft(arguments))
+    @rule(which=st.integers(0, 1), arguments=st.integers(0, 4), session=SESSIONS)
+    def record(self, which, arguments, session):
+        answer = self.benches[which].ledger.record(draft(arguments, session=session))
         same = [row for row in self.rows.values() if row["arguments"] == arguments]
         twins = [row for row in same if self.state(row) is State.PROPOSED]
         refused = [
@@ -76,17 +81,23 @@ class LedgerMachine(RuleBasedStateMachine):
         if twins:
             assert isinstance(answer, Twin)
             assert [answer.proposal.id] == [row["id"] for row in twins]
+            twins[0]["told"].setdefault(session, None)
         elif refused:
             assert isinstance(answer, Dismissed)
             assert answer.proposal.id in {row["id"] for row in refused}
-        elif sum(self.state(row) is State.PROPOSED for row in self.rows.values()) >= MOST_OPEN:
+        elif self.open_in(session) >= MOST_OPEN:
             assert answer == Flooded(MOST_OPEN)
         else:
             assert isinstance(answer, Recorded)
             assert answer.is_new
-            self.add(answer.proposal, arguments)
+            self.add(answer.proposal, arguments, session)
 
-    def add(self, proposal, arguments):
+    def open_in(self, session):
+        return sum(
+            row["session"] == session and self.state(row) is State.PROPOSED for row in self.rows.values()
+        )
+
+    def add(self, proposal, arguments, session):
         self.rows[proposal.id] = {
             "id": proposal.id,
             "proposal": proposal,
@@ -100,7 +111,8 @@ class LedgerMachine(RuleBasedStateMachine):
             "outcome": None,
             "truth": None,
             "settled_at": None,
-            "told": None,
+            "session": session,
+            "told": {session: None},
         }
 
     @rule(which=st.integers(0, 1), number=NUMBERS, is_shown=st.booleans())
@@ -137,7 +149,7 @@ class LedgerMachine(RuleBasedStateMachine):
         if before is not State.EXECUTED or row["truth"] == "operator":
             late = before is not State.CLAIMED
             if row["truth"] == "operator" and row["outcome"] != outcome:
-                row["told"] = None
+                row["told"] = dict.fromkeys(row["told"])
             row.update(state=State.EXECUTED, outcome=outcome, truth="late" if late else None)
             row["settled_at"] = self.clock.ms
             self.decisions += 1
@@ -176,14 +188,31 @@ class LedgerMachine(RuleBasedStateMachine):
             row["settled_at"] = self.clock.ms
             self.decisions += 1
 
-    @rule()
-    def tell(self):
-        for owed in self.benches[0].ledger.owed(SESSION_KEY):
-            assert self.benches[0].ledger.told(owed.id, owed.state, owed.outcome)
-            self.rows[owed.id]["told"] = owed.state
-        over = {one: self.state(row) for one, row in self.rows.items()}
+    @rule(session=SESSIONS)
+    def tell(self, session):
+        """Every session hears of each end of what it was shown, its own and others', and of nothing else."""
+        key, ledger = session_digest("desk", "7", session), self.benches[0].ledger
+        for owed in ledger.owed(key):
+            assert ledger.told(key, owed.id, owed.state, owed.outcome)
+            assert not ledger.told(key, owed.id, owed.state, owed.outcome)
+            assert self.rows[owed.id]["told"][session] is not owed.state
+            self.rows[owed.id]["told"][session] = owed.state
+        shown = {one: row for one, row in self.rows.items() if session in row["told"]}
+        over = {one: self.state(row) for one, row in shown.items()}
         over = {one: state for one, state in over.items() if state not in (State.PROPOSED, State.CLAIMED)}
-        assert {one: self.rows[one]["told"] for one in over} == over
+        assert {one: shown[one]["told"][session] for one in over} == over
+
+    @rule(session=SESSIONS)
+    def delete_a_session(self, session):
+        """What is open in it is void, and others hear that; the session itself hears nothing any more."""
+        key, ledger = session_digest("desk", "7", session), self.benches[0].ledger
+        voided = ledger.void_session(key, reason="session_deleted", by="7")
+        ledger.forget_session(key)
+        held = [row for row in self.rows.values() if row["session"] == session and session in row["told"]]
+        expected = [row["id"] for row in held if self.close(row, state=State.VOID)]
+        assert sorted(voided) == sorted(expected)
+        for row in self.rows.values():
+            row["told"].pop(session, None)
 
     @rule(milliseconds=MOVES)
     def wait(self, milliseconds):

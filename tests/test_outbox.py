@@ -396,7 +396,118 @@ def test_a_runner_without_a_ledger_owes_nothing(tmp_path):
     Outbox().void(SessionKey("desk", "eve", "s1"), reason="session_deleted")
 
 
+# --- a proposal that other sessions were shown ---
+
+
+@pytest.fixture
+def shared(bench):
+    """A bench with a proposal of ``s1`` that ``s2`` was shown as well."""
+    bench.shared = bench.propose(7)
+    bench.other = bench.key("s2")
+    bench.run(asks(7), DONE, session="s2")
+    return bench
+
+
+def test_every_session_that_was_shown_it_is_told_once(shared):
+    shared.dismiss(shared.shared)
+    for _ in range(2):
+        for session in ("s1", "s2"):
+            shared.runner.tell(shared.key(session))
+            shared.run(DONE, session=session)
+    end = [(shared.shared.id, "dismissed")]
+    assert shared.settled() == shared.settled(shared.other) == end
+    assert shared.owed() == shared.owed(shared.other) == []
+
+
+def test_the_model_of_the_other_session_hears_it_too(shared):
+    shared.approve(shared.shared)
+    shared.runner.tell(shared.other)
+    shared.run(DONE, session="s2", text="and?")
+    (note,) = shared.notes()
+    assert [(line["proposal_id"], line["state"]) for line in note] == [(shared.shared.id, "executed")]
+
+
+def test_a_turn_of_the_other_session_tells_it_between_its_rounds(bench):
+    proposal, held = bench.propose(7), Held()
+    live = bench.start(asks(7), DONE, session="s2", provider=held)
+    until(lambda: bench.entries(bench.key("s2")))
+    held.go.set()
+    ended(live)
+    held.go.clear()
+    live = bench.start([["call", "echo", {"value": 1}]], DONE, session="s2", provider=held)
+    bench.dismiss(proposal)
+    held.go.set()
+    ended(live)
+    tail = kinds(bench.events(bench.key("s2")))[-5:]
+    assert tail == ["tool-result", "proposal-settled", "text-delta", "message", "turn-end"]
+
+
+def test_a_kill_between_the_other_sessions_log_and_its_row_writes_it_once(tmp_path, shared):
+    shared.dismiss(shared.shared)
+    command = [sys.executable, "-m", "tests.outbox_child", str(tmp_path), "s2"]
+    assert subprocess.run(command, cwd=ROOT, check=False).returncode == -signal.SIGKILL
+    assert shared.settled(shared.other) == [(shared.shared.id, "dismissed")]
+    assert [one.id for one in shared.owed(shared.other)] == [shared.shared.id]  # the row does not know
+    shared.runner.tell(shared.other)
+    shared.run(DONE, session="s2")
+    assert shared.settled(shared.other) == [(shared.shared.id, "dismissed")]
+    assert shared.owed(shared.other) == []
+
+
+def test_the_first_sessions_deletion_is_told_to_the_others_at_once(shared):
+    shared.runner.delete(shared.key())
+    assert shared.settled(shared.other) == [(shared.shared.id, "void")]
+    shared.run(DONE, session="s2")
+    assert shared.settled(shared.other) == [(shared.shared.id, "void")]
+
+
+def test_the_deletion_of_a_session_that_was_shown_it_leaves_it_open(shared):
+    shared.runner.delete(shared.other)
+    assert shared.ledger.other_sessions(shared.shared.id) == []
+    shared.approve(shared.shared)
+    shared.runner.tell(shared.key())
+    assert shared.settled() == [(shared.shared.id, "executed")]
+
+
+def test_sessions_that_are_handed_over_hear_the_void_each_once(shared):
+    assert hand_over(shared.store, shared.runner, owner=EVE.id, heir="eva", ttl=15) == 2
+    for session in ("s1", "s2"):
+        moved = shared.key(session)._replace(owner="eva")
+        shared.runner.tell(moved)
+        assert shared.settled(moved) == [(shared.shared.id, "void")]
+
+
 # --- the session goes ---
+
+
+def test_a_session_that_is_gone_hides_what_is_owed_to_it_from_nobody(bench):
+    """A ledger that is away in that moment keeps the debt until pruning finds that nobody is there."""
+    bench.dismiss(bench.propose())
+    forget, bench.ledger.forget_session = bench.ledger.forget_session, None
+    bench.runner.delete(bench.key())
+    bench.ledger.forget_session = forget
+    assert bench.ledger.unheard(days=-1) == {bench.key()}
+    bench.runner.settle_debts(bench.key())
+    assert bench.ledger.unheard(days=-1) == set()
+
+
+def test_before_a_row_is_pruned_its_session_is_told_of_an_expiry_too(bench):
+    proposal = bench.propose()
+    bench.clock.move(300_000)
+    bench.runner.tell(bench.key())
+    assert bench.settled() == []
+    bench.runner.settle_debts(bench.key())
+    assert bench.settled() == [(proposal.id, "expired")]
+    assert bench.owed() == []
+
+
+def test_a_busy_session_is_told_by_its_turn_and_stays_owed_until_then(bench):
+    bench.propose()
+    bench.clock.move(300_000)
+    lease = bench.store.acquire(bench.key(), 15)
+    bench.runner.settle_debts(bench.key())
+    bench.store.release(lease)
+    assert len(bench.owed()) == 1
 
 
 def test_a_deleted_session_voids_its_open_proposals_and_no_others(bench):

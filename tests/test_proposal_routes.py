@@ -9,7 +9,7 @@ from sqlalchemy import create_engine, update
 
 from flask_litro_agent.core.proposals import State
 from flask_litro_agent.core.tables import proposal
-from tests.asking import HEADER, delete, get, kinds, site
+from tests.asking import HEADER, delete, get, kinds, post, rounds, site
 from tests.bench import in_background, until
 from tests.proposal_site import EVE, FORM, PROPOSALS, Browser, log_of, proposal_site
 
@@ -653,6 +653,18 @@ class TestWake:
         answer = ops.decide("dismiss", proposal_id)
         assert answer.status_code == 200
         assert len(settled(app)) == 1
+
+    def test_only_the_session_that_it_came_from_is_woken_and_every_other_is_told(
+        self, app, eve, ops, proposal_id
+    ):
+        post(eve.client, rounds([["call", "refund", {"order": 1}]]), session="s2", actor="eve")
+        assert ops.decide("approve", proposal_id).status_code == 200
+        settled = {"proposal_id": proposal_id, "state": "executed"}
+        until(lambda: [event.kind for event in log_of(app)].count("turn-end") == 2)
+        assert [each.payload for each in log_of(app) if each.kind == "proposal-settled"] == [settled]
+        found = log_of(app, session="s2")
+        assert (found[-1].kind, found[-1].payload) == ("proposal-settled", settled)
+        assert [event.kind for event in found].count("turn-start") == 1
 
     def test_a_refused_decision_wakes_nobody(self, app, ops, proposal_id):
         age(app, proposal_id, 300_000)

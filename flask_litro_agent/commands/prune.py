@@ -37,7 +37,7 @@ def prune(days: int, actor: str | None, as_json: bool) -> None:
     books = sound_books() if installed().books else None
     age = days if actor is not None else installed().settings.session_days
     sessions = 0 if age is None else _prune_sessions(books.ledger if books else None, age, actor)
-    rows = 0 if books is None else books.ledger.prune(days=days, actor=actor)
+    rows = 0 if books is None else _prune_proposals(books.ledger, days, actor)
     used = 0 if books is None else books.usage.prune(days=days, actor=actor)
     if as_json:
         return print_json({"proposals": rows, "sessions": sessions, "usage": used})
@@ -51,12 +51,19 @@ def _prune_sessions(ledger: Ledger | None, days: int, actor: str | None) -> int:
     return prune_sessions(app.store, app.runner, before=before, owner=actor, kept=kept)
 
 
+def _prune_proposals(ledger: Ledger, days: int, actor: str | None) -> int:
+    """Delete rows, after those sessions were told that are still owed their ends."""
+    for key in sorted(ledger.unheard(days=days, actor=actor)):
+        installed().runner.settle_debts(key)
+    return ledger.prune(days=days, actor=actor)
+
+
 def _with_pending_proposals(ledger: Ledger, owner: str | None) -> frozenset[SessionKey]:
     """Return the sessions that must stay: somebody has still to decide, or to find out, about a proposal of theirs."""
     found: set[SessionKey] = set()
     mark = None
     while True:
         page, mark = ledger.find(states=_PENDING, owner=owner, after=mark)
-        found |= {SessionKey(one.agent, one.owner, one.session) for one in page if one.session}
+        found |= {one.home for one in page if one.home}
         if mark is None:
             return frozenset(found)

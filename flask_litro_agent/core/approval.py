@@ -265,7 +265,7 @@ def asks_others(wiring: Wiring, proposal: Proposal, tool: Tool, operator: Actor)
     """Whether it needs four eyes, and these are the two that asked for it."""
     if not (proposal.four_eyes or asks_four_eyes(wiring, tool)):
         return False
-    return operator.id in (proposal.proposer, proposal.owner)
+    return operator.id in (proposal.proposer, proposal.owner, proposal.heir)
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from typing import Any, Literal
 from sqlalchemy import Connection, select, update
 
 from flask_litro_agent import strict_json
-from flask_litro_agent.core import standing
+from flask_litro_agent.core import debts, standing
 from flask_litro_agent.core.audit import Audit
 from flask_litro_agent.core.claimants import Claimants
 from flask_litro_agent.core.database import Database
@@ -159,7 +159,8 @@ class Claims:
         truth = "late" if is_late else None
         values = {**ending, "state": State.EXECUTED.value, "settled_at": now, "truth": truth}
         if is_answered and before.outcome != ending["outcome"]:
-            values["told"] = None  # the session was told what was not so
+            values["told"] = None  # whoever was told heard what was not so
+            debts.correct(connection, before.id)
         settled = self._change(connection, claim, now, values)
         extra = {"outcome": settled.outcome, "answered": before.outcome, "error_id": settled.error_id}
         self._write_audit(connection, "late" if is_late else "executed", settled, **extra)

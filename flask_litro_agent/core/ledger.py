@@ -7,16 +7,18 @@ of processes and hosts. A decision and its audit row are one transaction.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 from sqlalchemy import ColumnElement, Connection, and_, delete, or_, select, update
 
-from flask_litro_agent.core import search, standing
+from flask_litro_agent.contracts import SessionKey
+from flask_litro_agent.core import debts, search, standing
 from flask_litro_agent.core.audit import Audit
 from flask_litro_agent.core.claimants import Claimants
 from flask_litro_agent.core.claims import Claim, Claims, EpochMoved, Outcome, facts
 from flask_litro_agent.core.database import Database
+from flask_litro_agent.core.debts import Debts
 from flask_litro_agent.core.news import Listener, ProposalRecorded, ProposalSettled, spread
 from flask_litro_agent.core.proposals import Proposal, ProposalDraft, State
 from flask_litro_agent.core.recording import Dismissed, Flooded, Recorded, Recording, Twin
@@ -48,6 +50,7 @@ class Ledger:
         self._audit = audit
         self._listeners = tuple(listeners)
         self._recording = Recording(database, most_open=most_open, dismissed_ms=dismissed_ms)
+        self._debts = Debts(database)
         self._claimants = Claimants(database)
         self._claims = Claims(database, audit, self._claimants)
 
@@ -126,16 +129,19 @@ class Ledger:
         values = {"state": State.VOID.value, "reason": reason}
         return self._close(proposal_id, kind="void", actor=by, values=values, reason=reason) is not None
 
-    def void_session(self, session_key: str, *, reason: str, by: str) -> int:
-        """Make a session's open proposals void, each on its own, and return how many there were."""
+    def void_session(self, session_key: str, *, reason: str, by: str) -> list[str]:
+        """Make a session's open proposals void, each on its own, and return the ids of those that it did."""
         is_ours = proposal.c.session_key == session_key
         rows = self._read(is_ours, proposal.c.state == State.PROPOSED.value)
-        return sum(self.void(row.id, reason=reason, by=by) for row in rows)
+        return [row.id for row in rows if self.void(row.id, reason=reason, by=by)]
 
-    def move_session(self, session_key: str, *, to: str) -> None:
-        """Owe another session how this one's proposals end: what is shown and decided stays as it is."""
-        statement = update(proposal).where(proposal.c.session_key == session_key).values(session_key=to)
-        self._database.write(lambda connection: connection.execute(statement).close())
+    def move_session(self, session_key: str, *, to: SessionKey) -> None:
+        """Owe another session what this one was to hear: what is shown and decided stays as it is."""
+        self._debts.move(session_key, to)
+
+    def forget_session(self, session_key: str) -> None:
+        """Owe a session nothing any more, because its log is gone."""
+        self._debts.forget(session_key)
 
     def answer(
         self,
@@ -165,38 +171,29 @@ class Ledger:
 
     def owed(self, session_key: str) -> list[Proposal]:
         """Return what is decided or over and the session was not told, oldest first."""
+        return self._debts.owed(session_key)
 
-        def work(connection: Connection) -> list[Proposal]:
-            now = standing.read_clock(self._database, connection)
-            stands = standing.standing_in(now)
-            return standing.standing(
-                connection,
-                now,
-                proposal.c.session_key == session_key,
-                stands.not_in([State.PROPOSED.value, State.CLAIMED.value]),
-                or_(proposal.c.told.is_(None), proposal.c.told != stands),
-            )
-
-        return self._database.read(work)
-
-    def told(self, proposal_id: str, state: State, outcome: str | None = None) -> bool:
+    def told(self, session_key: str, proposal_id: str, state: State, outcome: str | None = None) -> bool:
         """Note that the session was told this state; False when it had been told this or a later one.
 
         With the ``outcome`` that it was told, False also when the row has another by now.
         """
-        is_next = or_(
-            proposal.c.told.is_(None),
-            and_(proposal.c.told == State.UNKNOWN.value, proposal.c.told != state.value),
-        )
-        still = [] if outcome is None else [proposal.c.outcome == outcome]
-        statement = update(proposal).where(proposal.c.id == proposal_id, is_next, *still)
-        statement = statement.values(told=state.value)
-        return self._database.write(lambda connection: connection.execute(statement).rowcount == 1)
+        return self._debts.told(session_key, proposal_id, state, outcome)
+
+    def other_sessions(self, proposal_id: str) -> list[SessionKey]:
+        """Return the sessions that hear how the proposal ends, beside the one that it came from."""
+        return self._debts.other_sessions(proposal_id)
+
+    def unheard(self, *, days: int, actor: str | None = None) -> set[SessionKey]:
+        """Return the sessions for which ``prune`` would keep a row: they were not told how it ended."""
+        now = self._database.time()
+        return self._debts.unheard(*_prunable(now, days, actor))
 
     def prune(self, *, days: int, actor: str | None = None) -> int:
         """Delete what is settled, dismissed, void or expired for so many days, and return how many rows that were.
 
-        With ``actor``, only what this person owns or proposed. An open, claimed or unknown row is never deleted.
+        With ``actor``, only what this person owns or proposed. An open, claimed or unknown row is never deleted, nor
+        one whose end a session is still to be told.
         """
         if days < 0:
             raise ValueError("days cannot be negative")
@@ -244,19 +241,25 @@ class Ledger:
 
     def _prune_some(self, connection: Connection, days: int, actor: str | None) -> int:
         now = standing.read_clock(self._database, connection)
-        is_over = _over_since(now, now - days * _DAY_MS)
-        is_theirs = [] if actor is None else [or_(proposal.c.owner == actor, proposal.c.proposer == actor)]
-        query = select(proposal.c.id).where(is_over, *is_theirs).limit(_BATCH)
-        ids = connection.execute(query).scalars().all()
-        return (
-            connection.execute(delete(proposal).where(proposal.c.id.in_(ids), is_over)).rowcount if ids else 0
-        )
+        goes = *_prunable(now, days, actor), debts.is_nothing_owed()
+        ids = connection.execute(select(proposal.c.id).where(*goes).limit(_BATCH)).scalars().all()
+        if not ids:
+            return 0
+        gone = connection.execute(delete(proposal).where(proposal.c.id.in_(ids), *goes)).rowcount
+        debts.drop(connection, ids)
+        return gone
 
     def _end_pruning(self, connection: Connection, count: int, days: int) -> None:
         now = standing.read_clock(self._database, connection)
         connection.execute(delete(claimant).where(claimant.c.beat_at < now - _DAY_MS))
         data = {"rows": count, "days": days}
         self._audit.append(connection, kind="pruned", actor="", subject="proposals", data=data)
+
+
+def _prunable(now: int, days: int, actor: str | None) -> Iterator[ColumnElement[bool]]:
+    yield _over_since(now, now - days * _DAY_MS)
+    if actor is not None:
+        yield or_(*(column == actor for column in (proposal.c.owner, proposal.c.proposer, proposal.c.heir)))
 
 
 def _over_since(now: int, since: int) -> ColumnElement[bool]:

@@ -43,7 +43,7 @@ class Operators:
         if type(actor) is not Actor:
             raise Forbidden("sign in first")
         proposal = self._found(proposal_id)
-        if actor.id in (proposal.owner, proposal.proposer):
+        if actor.id in (proposal.owner, proposal.heir, proposal.proposer):
             return proposal
         try:
             self.deciders(actor)

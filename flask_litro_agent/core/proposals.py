@@ -17,6 +17,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from flask_litro_agent.contracts import SessionKey
+
 __all__ = [
     "Proposal",
     "ProposalDraft",
@@ -113,6 +115,8 @@ class Proposal:
     relation: str | None
     labels: Mapping[str, str] | None
     filled: Sequence[str]
+    heir: str | None
+    session_key: str | None
     read_at: int
 
     @property
@@ -125,6 +129,13 @@ class Proposal:
     def expires_at(self) -> int:
         """When it stops being open, in ms of the database's clock."""
         return self.created_at + self.ttl_ms
+
+    @property
+    def home(self) -> SessionKey | None:
+        """The session that it came from and that is told how it ends; None where there is none, or none any more."""
+        if self.session is None or self.session_key is None:
+            return None
+        return SessionKey(self.agent, self.heir or self.owner, self.session)
 
     @property
     def idempotency_key(self) -> str:

@@ -13,7 +13,8 @@ from sqlalchemy import Connection, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from flask_litro_agent import strict_json
-from flask_litro_agent.core import standing
+from flask_litro_agent.contracts import SessionKey
+from flask_litro_agent.core import debts, standing
 from flask_litro_agent.core.database import Database
 from flask_litro_agent.core.proposals import (
     Proposal,
@@ -86,11 +87,22 @@ class Recording:
         if keys.call and (known := standing.first(connection, now, proposal.c.call_key == keys.call)):
             return Recorded(known, False)
         if twin := standing.first(connection, now, proposal.c.open_key == keys.open, standing.is_open(now)):
-            return Twin(twin)
+            return self._met(connection, twin, draft, keys)
         if dismissed := self._dismissed(connection, now, draft, keys):
             return Dismissed(dismissed)
         place = self._free_place(connection, now, keys)
         return Flooded(self._most_open) if place is None else _insert(connection, now, draft, keys, place)
+
+    def _met(self, connection: Connection, twin: Proposal, draft: ProposalDraft, keys: _Keys) -> Twin:
+        """Let a session that is shown another one's proposal hear how it ends, as long as that is still to come."""
+        if draft.session is None or keys.session in (None, twin.session_key):
+            return Twin(twin)
+        now = standing.lock(self._database, connection, twin.id)
+        held = standing.first(connection, now, proposal.c.id == twin.id, standing.is_open(now))
+        key = SessionKey(draft.agent, draft.owner, draft.session)
+        if held is None or not debts.listen(connection, twin.id, key):
+            raise _Taken
+        return Twin(held)
 
     def _dismissed(
         self, connection: Connection, now: int, draft: ProposalDraft, keys: _Keys
@@ -153,7 +165,7 @@ class _Keys:
 
 
 class _Taken(Exception):
-    """Another transaction holds one of the unique keys."""
+    """Another transaction was faster: it holds one of the unique keys, or has closed the twin."""
 
 
 def _insert(connection: Connection, now: int, draft: ProposalDraft, keys: _Keys, place: str) -> Recorded:

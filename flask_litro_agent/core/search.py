@@ -49,13 +49,14 @@ class Wanted:
         """Yield what is asked of the columns; the states are asked of how a row stands."""
         equal = {
             proposal.c.agent: self.agent,
-            proposal.c.owner: self.owner,
             proposal.c.tool: self.tool,
             proposal.c.proposer: self.proposer,
             proposal.c.decided_by: self.decider,
             proposal.c.outcome: self.outcome,
         }
         yield from (column == value for column, value in equal.items() if value is not None)
+        if self.owner is not None:
+            yield or_(proposal.c.owner == self.owner, proposal.c.heir == self.owner)
         if self.since is not None:
             yield proposal.c.created_at >= self.since
         if self.until is not None:

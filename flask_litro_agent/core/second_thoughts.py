@@ -95,9 +95,10 @@ def _inverse(wiring: Wiring, tool: Tool, proposal: Proposal, actor: Actor) -> An
 
 
 def _new_call(proposal: Proposal, tool: str, arguments: Mapping[str, Any], relation: Relation) -> NewCall:
-    site = CallSite(
-        session_id=proposal.session, owner=proposal.owner, made_from=proposal.id, relation=relation
-    )
+    home = proposal.home  # a deleted session has no chat for a card, and nobody there would hear how it ends
+    owner = proposal.owner if home is None else home.owner
+    session = None if home is None else home.session
+    site = CallSite(session_id=session, owner=owner, made_from=proposal.id, relation=relation)
     return NewCall(agent=proposal.agent, tool=tool, arguments=arguments, site=site)
 
 

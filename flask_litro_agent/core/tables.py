@@ -66,7 +66,7 @@ proposal = Table(
     Column("session", _name(64)),
     Column("turn", _name(32)),
     Column("call_id", _name(64)),
-    Column("session_key", _name(64)),  # digest of agent, owner and session
+    Column("session_key", _name(64)),  # digest of the session that is told; none when it is deleted
     Column(
         "call_key", _name(64), unique=True
     ),  # digest of session, turn and call: recording twice makes one row
@@ -107,6 +107,7 @@ proposal = Table(
     Column("relation", _name(16)),  # again or reverse
     Column("labels", _BYTES),  # what the tool calls the things that its arguments name, by field
     Column("filled", _BYTES),  # the fields that the model left out and the schema filled in
+    Column("heir", _name(255)),  # whose the session is since it was handed over
 )
 Index(f"{PREFIX}proposal_session", proposal.c.session_key)
 Index(f"{PREFIX}proposal_state", proposal.c.state, proposal.c.created_at)
@@ -182,6 +183,9 @@ listener = Table(
     metadata,
     Column("proposal", _name(32), primary_key=True),
     Column("session_key", _name(64), primary_key=True),
+    Column("agent", _name(64), nullable=False),
+    Column("owner", _name(255), nullable=False),
+    Column("session", _name(64), nullable=False),
     Column("told", _name(16)),
 )
 Index(f"{PREFIX}listener_session", listener.c.session_key)

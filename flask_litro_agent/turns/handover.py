@@ -41,17 +41,19 @@ def _move(store: SessionStore, runner: Runner, source: SessionKey, target: Sessi
     try:
         original = runner.seize(source)
         try:
-            runner.retire(original, reason="session_moved")
+            others = runner.retire(original, reason="session_moved")
             copied = _copy(store, source, target, ttl)
             if copied:
                 runner.outbox.move(source, target)  # a run that goes on ends in the copy
                 runner.remove(source, original)
-            return copied
         finally:
             store.release(original)
     except LitroError as error:
         logger.warning("litro: a session was not handed over: %s", error)
         return False
+    for other in others:
+        runner.tell(other)
+    return copied
 
 
 def _copy(store: SessionStore, source: SessionKey, target: SessionKey, ttl: float) -> bool:

@@ -294,7 +294,7 @@ class Turn:
         owed = self.outbox.owed(self.live.key, self.history.written)
         if owed.drafts:
             self._write(*owed.drafts)
-        self.outbox.told(owed.proposals)
+        self.outbox.told(self.live.key, owed.proposals)
 
     def _write(self, *drafts: Draft) -> None:
         for entry in self.writer.write(*drafts):

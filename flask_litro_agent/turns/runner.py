@@ -10,7 +10,7 @@ import logging
 import secrets
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from flask_litro_agent import events
@@ -128,6 +128,14 @@ class Runner:
         """Append what the ledger owes to a session that is free; a turn that runs in it tells it by itself."""
         self._upkeep.tell(key)
 
+    def settle_debts(self, key: SessionKey) -> None:
+        """Tell a session everything that it is owed, expiries as well, before the ledger loses it.
+
+        A session that is gone is owed nothing.
+        """
+        self._upkeep.tell(key, expired=True)
+        self._upkeep.forget_gone(key)
+
     def delete(self, key: SessionKey) -> None:
         """Stop the session's turn, take the lease, void the open proposals and remove the session.
 
@@ -137,19 +145,25 @@ class Runner:
         self._leases.last_seq(key)
         lease = self.seize(key)
         try:
-            self.outbox.void(key, reason="session_deleted")
+            others = self.outbox.void(key, reason="session_deleted")
             self.remove(key, lease)
         finally:
             self._store.release(lease)
+        for other in others:
+            self.tell(other)
 
-    def retire(self, lease: Lease, *, reason: str) -> None:
-        """Void the open proposals of a session whose lease is held, and say so in its log; else LedgerAway."""
-        self._upkeep.retire(lease, reason=reason)
+    def retire(self, lease: Lease, *, reason: str) -> Sequence[SessionKey]:
+        """Void the open proposals of a session whose lease is held, and say so in its log; else LedgerAway.
+
+        Return the other sessions that are to hear it.
+        """
+        return self._upkeep.retire(lease, reason=reason)
 
     def remove(self, key: SessionKey, lease: Lease) -> None:
-        """Remove the session from the store and from memory; the lease stays held."""
+        """Remove the session from the store, from memory and from what is owed; the lease stays held."""
         self._store.delete(key, lease)
         self._histories.forget(key)
+        self.outbox.forget(key)
 
     def seize(self, key: SessionKey) -> Lease:
         """Stop whatever runs in the session and take its lease; SessionBusy after five seconds."""
@@ -227,7 +241,7 @@ class Runner:
         live.first_seq = writer.seq + 1
         for entry in writer.write(start, *owed.drafts, *asked):
             history.feed(entry)
-        self.outbox.told(owed.proposals)
+        self.outbox.told(live.key, owed.proposals)
         return Turn(assignment, live, writer, history, self.outbox)
 
     def _run(self, turn: Turn) -> None:

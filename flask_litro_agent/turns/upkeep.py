@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 
 from flask_litro_agent.contracts import Lease, SessionKey, SessionStore
 from flask_litro_agent.errors import NotFound, SessionBusy, SessionDeleted, StoreError
@@ -51,21 +52,37 @@ class Upkeep:
         if lease is not None:
             self._attend(lease)
 
-    def tell(self, key: SessionKey) -> None:
+    def tell(self, key: SessionKey, *, expired: bool = False) -> None:
         """Append what the ledger owes to a session that is free; a turn that runs in it tells it by itself."""
         try:
-            if self._outbox.owed(key).drafts and self._store.last_seq(key):
-                self._attend(self._leases.take(key, wait=_TELL_WAIT))
+            if self._outbox.owed(key, expired=expired).drafts and self._store.last_seq(key):
+                self._attend(self._leases.take(key, wait=_TELL_WAIT), expired=expired)
         except (SessionBusy, NotFound, SessionDeleted):
             return
         except Exception as error:  # whatever a store raises: what is owed stays owed
             logger.warning("litro: a session was not told how a proposal ended: %s", error)
 
-    def retire(self, lease: Lease, *, reason: str) -> None:
-        """Void the open proposals of a session whose lease is held, and say so in its log; else LedgerAway."""
-        self._outbox.void(lease.key, reason=reason)
+    def forget_gone(self, key: SessionKey) -> None:
+        """Let the ledger owe nothing to a session that was deleted or never had a log."""
+        try:
+            is_gone = not self._store.last_seq(key)
+        except SessionDeleted:
+            is_gone = True
+        except Exception as error:  # whatever a store raises: what is owed stays owed
+            logger.warning("litro: a session cannot be looked for: %s", error)
+            return
+        if is_gone:
+            self._outbox.forget(key)
+
+    def retire(self, lease: Lease, *, reason: str) -> Sequence[SessionKey]:
+        """Void the open proposals of a session whose lease is held, and say so in its log; else LedgerAway.
+
+        Return the other sessions that are to hear it.
+        """
+        others = self._outbox.void(lease.key, reason=reason)
         if self._outbox.owed(lease.key).drafts:
             self._bring_up(lease)
+        return others
 
     def close_dead_turn(self, history: History, lease: Lease) -> None:
         """Close a turn that another writer left without an end."""
@@ -85,22 +102,22 @@ class Upkeep:
         """Return a writer that goes on where the history stands."""
         return SessionWriter(self._store, lease, ttl=self._ttl, last_seq=history.seq, show=show)
 
-    def _attend(self, lease: Lease) -> None:
+    def _attend(self, lease: Lease, *, expired: bool = False) -> None:
         try:
-            self._bring_up(lease)
+            self._bring_up(lease, expired=expired)
         except StoreError as error:
             logger.warning("litro: a session's log could not be completed: %s", error)
         finally:
             self._store.release(lease)
 
-    def _bring_up(self, lease: Lease) -> None:
+    def _bring_up(self, lease: Lease, *, expired: bool = False) -> None:
         history = self._histories.take(lease.key)
         self.close_dead_turn(history, lease)
-        owed = self._outbox.owed(lease.key, history.written)
+        owed = self._outbox.owed(lease.key, history.written, expired=expired)
         if owed.drafts:
             for entry in self.writer(history, lease, show=_nobody).write(*owed.drafts):
                 history.feed(entry)
-        self._outbox.told(owed.proposals)
+        self._outbox.told(lease.key, owed.proposals)
         self._histories.keep(lease.key, history)
 
 

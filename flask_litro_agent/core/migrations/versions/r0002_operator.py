@@ -25,6 +25,7 @@ def upgrade() -> None:
     """Add the columns, the indexes of the pages, and three tables."""
     op.add_column("litro_proposal", sa.Column("labels", _BYTES))
     op.add_column("litro_proposal", sa.Column("filled", _BYTES))
+    op.add_column("litro_proposal", sa.Column("heir", _name(255)))
     op.create_index("litro_proposal_created", "litro_proposal", ["created_at", "id"])
     op.create_index("litro_proposal_made_from", "litro_proposal", ["made_from"])
     op.create_index("litro_audit_kind", "litro_audit", ["kind", "seq"])
@@ -42,6 +43,7 @@ def downgrade() -> None:
     op.drop_index("litro_proposal_made_from", "litro_proposal")
     op.drop_index("litro_proposal_created", "litro_proposal")
     with op.batch_alter_table("litro_proposal") as batch:
+        batch.drop_column("heir")
         batch.drop_column("filled")
         batch.drop_column("labels")
 
@@ -51,6 +53,9 @@ def _make_listeners_and_deliveries() -> None:
         "litro_listener",
         sa.Column("proposal", _name(32), primary_key=True),
         sa.Column("session_key", _name(64), primary_key=True),
+        sa.Column("agent", _name(64), nullable=False),
+        sa.Column("owner", _name(255), nullable=False),
+        sa.Column("session", _name(64), nullable=False),
         sa.Column("told", _name(16)),
     )
     op.create_index("litro_listener_session", "litro_listener", ["session_key"])
