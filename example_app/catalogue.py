@@ -79,10 +79,13 @@ class Product:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Review:
+    """What a buyer wrote; ``reply`` is our answer, None when there is none."""
+
     author: str
     stars: int
     text: str
     written_on: str
+    reply: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,7 +153,9 @@ def siblings(database: sqlite3.Connection, product: Product) -> list[Product]:
 def reviews_of(database: sqlite3.Connection, sku: str, limit: int = 10) -> list[Review]:
     """Return the newest reviews of a product."""
     rows = database.execute(
-        "SELECT author, stars, text, written_on FROM review WHERE sku = ?"
+        "SELECT author, stars, text, written_on,"
+        " (SELECT reply.text FROM review_reply AS reply WHERE review_id = review.id ORDER BY id DESC LIMIT 1) AS reply"
+        " FROM review WHERE sku = ?"
         " ORDER BY written_on DESC, id LIMIT ?",
         (sku, limit),
     )

@@ -19,6 +19,8 @@ _SUPPORT = frozenset(
         "emails:draft",
         "refunds:edit",
         "returns:edit",
+        "credits:edit",
+        "reviews:edit",
     }
 )
 #: Support asks for changes, and operators decide: who approves needs the change's own permission too.
@@ -30,6 +32,7 @@ PERMISSIONS = {
         "stock:read",
         "stock:edit",
         "prices:edit",
+        "purchases:edit",
         "collections:edit",
         "texts:edit",
         "reports:read",

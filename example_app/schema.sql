@@ -223,6 +223,52 @@ CREATE TABLE return_receipt (
     approved_by TEXT NOT NULL,
     made_at TEXT NOT NULL
 );
+CREATE TABLE credit (
+    id INTEGER PRIMARY KEY,
+    customer_id INTEGER NOT NULL REFERENCES customer,
+    amount_cents INTEGER NOT NULL CHECK (amount_cents > 0),
+    reason TEXT NOT NULL,
+    key TEXT NOT NULL UNIQUE,
+    asked_by TEXT NOT NULL,
+    approved_by TEXT NOT NULL,
+    made_at TEXT NOT NULL
+);
+CREATE TABLE credit_withdrawal (
+    id INTEGER PRIMARY KEY,
+    credit_id INTEGER NOT NULL UNIQUE REFERENCES credit,
+    reason TEXT NOT NULL,
+    key TEXT NOT NULL UNIQUE,
+    asked_by TEXT NOT NULL,
+    approved_by TEXT NOT NULL,
+    made_at TEXT NOT NULL
+);
+CREATE TABLE purchase (
+    id INTEGER PRIMARY KEY,
+    supplier TEXT NOT NULL REFERENCES supplier,
+    city TEXT NOT NULL REFERENCES place,
+    cost_cents INTEGER NOT NULL CHECK (cost_cents > 0),
+    expected_on TEXT NOT NULL,
+    key TEXT NOT NULL UNIQUE,
+    asked_by TEXT NOT NULL,
+    approved_by TEXT NOT NULL,
+    made_at TEXT NOT NULL
+);
+CREATE TABLE purchase_line (
+    purchase_id INTEGER NOT NULL REFERENCES purchase,
+    sku TEXT NOT NULL REFERENCES product,
+    quantity INTEGER NOT NULL CHECK (quantity > 0),
+    unit_cents INTEGER NOT NULL CHECK (unit_cents > 0),
+    PRIMARY KEY (purchase_id, sku)
+);
+CREATE TABLE review_reply (
+    id INTEGER PRIMARY KEY,
+    review_id INTEGER NOT NULL REFERENCES review,
+    text TEXT, -- NULL takes the reply away
+    key TEXT NOT NULL UNIQUE,
+    asked_by TEXT NOT NULL,
+    approved_by TEXT NOT NULL,
+    made_at TEXT NOT NULL
+);
 CREATE TABLE price_change (
     id INTEGER PRIMARY KEY,
     sku TEXT NOT NULL REFERENCES product,

@@ -42,12 +42,14 @@ def build_app(config: Mapping[str, Any]) -> Flask:
         LITRO_PROTECTED_PERMISSIONS=(
             "refunds:*",
             "returns:*",
+            "credits:*",
+            "purchases:*",
             "prices:*",
             "stock:*",
             "orders:*",
             "customers:*",
         ),
-        LITRO_FOUR_EYES=("refunds:*",),
+        LITRO_FOUR_EYES=("refunds:*", "credits:*"),
     )
     app.config.from_mapping(config)
     CSRFProtect(app)

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from example_app import journal
 from example_app.journal import By
 
-__all__ = ["CITIES", "Level", "correct", "levels_of", "low"]
+__all__ = ["CITIES", "WAREHOUSES", "Level", "correct", "levels_of", "low"]
 
 #: The warehouses first, then the stores.
 CITIES = ("Leipzig", "Rotterdam", "Berlin", "Hamburg", "Munich")
+WAREHOUSES = CITIES[:2]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,13 +1,13 @@
-"""The demo shop's tools for what visitors read: collections on the front page, and the words about a product."""
+"""The demo shop's tools for what visitors read: collections, the words about products, and replies to reviews."""
 
 from __future__ import annotations
 
 import pytest
 
-from example_app import catalogue, collections, texts
+from example_app import catalogue, collections, replies, texts
 from example_app.journal import By
 from flask_litro_agent.core.outcome import Refused
-from tests.shop_desk import SAM, TREK, approve, propose, proposed, undo
+from tests.shop_desk import ANNA, SAM, TREK, approve, propose, proposed, undo
 
 pytest_plugins = ["tests.shop_fixtures"]
 
@@ -18,6 +18,14 @@ WORDS = "A pack for weeks on the trail."
 def rain(held):
     """A collection that nobody sees yet."""
     return collections.save(held, "Rain", ["JKT-SQL-BLU", "JKT-SQL-YEL"], False, By("first", "olga", "otto"))
+
+
+@pytest.fixture
+def review(held):
+    """The newest review of the Trek 65."""
+    return held.execute(
+        "SELECT * FROM review WHERE sku = ? ORDER BY written_on DESC, id LIMIT 1", (TREK,)
+    ).fetchone()
 
 
 def front_page(person):
@@ -113,7 +121,58 @@ def test_a_text_that_cannot_be_is_refused_in_words(app, held):
     assert "already" in propose(app, "change_product_text", sku=TREK, text=same).message
 
 
-# both
+# replies
+
+THANKS = "Thank you, we have told our workshop."
+
+
+def test_a_reply_stands_below_its_review_and_its_reverse_takes_it_away(app, held, olga, review):
+    asked = proposed(app, "reply_to_review", actor=SAM, review_id=review["id"], text=THANKS)
+    (line,) = asked.preview
+    assert (line["before"], line["after"]) == (None, THANKS)
+    assert review["text"] in line["label"]
+    approve(olga, asked)
+    page = f"/products/{review['sku']}"
+    assert THANKS in olga.client.get(page).text
+    undo(olga, asked)
+    assert THANKS not in olga.client.get(page).text
+    assert replies.by_id(held, review["id"]).reply is None
+
+
+def test_another_reply_takes_the_place_of_the_first_and_back(app, held, olga, review):
+    approve(olga, proposed(app, "reply_to_review", review_id=review["id"], text=THANKS))
+    asked = proposed(app, "reply_to_review", review_id=review["id"], text="We are sorry.")
+    approve(olga, asked)
+    (shown,) = [each for each in catalogue.reviews_of(held, review["sku"], 50) if each.reply]
+    assert shown.reply == "We are sorry."
+    undo(olga, asked)
+    assert replies.by_id(held, review["id"]).reply == THANKS
+
+
+def test_two_replies_to_one_review_are_not_both_written_unseen(app, held, olga, review):
+    first = proposed(app, "reply_to_review", review_id=review["id"], text=THANKS)
+    second = proposed(app, "reply_to_review", review_id=review["id"], text="We are sorry.")
+    approve(olga, first)
+    assert olga.decide("approve", second.id).status_code == 409
+    assert replies.by_id(held, review["id"]).reply == THANKS
+
+
+def test_a_reply_that_cannot_be_is_refused_in_words(app, review):
+    assert "no review" in propose(app, "reply_to_review", review_id=99_999, text=THANKS).message
+    assert "already" in propose(app, "reply_to_review", review_id=review["id"], text=None).message
+
+
+def test_customers_see_our_reply_and_write_none(app, held, olga, review):
+    refused = propose(app, "reply_to_review", actor=ANNA, review_id=review["id"], text=THANKS)
+    assert refused.code == "forbidden"
+    approve(olga, proposed(app, "reply_to_review", review_id=review["id"], text=THANKS))
+    gate = app.extensions["litro_agent"].gate
+    arguments = {"product": review["sku"], "limit": 50}
+    seen = gate.call("concierge", "product_reviews", arguments, actor=ANNA, origin="test").value
+    assert THANKS in [each["our_reply"] for each in seen["reviews"]]
+
+
+# all
 
 
 @pytest.mark.parametrize(
@@ -126,6 +185,14 @@ def test_a_text_that_cannot_be_is_refused_in_words(app, held):
 )
 def test_what_the_shop_says_is_for_the_operator(app, tool, arguments):
     assert propose(app, tool, actor=SAM, **arguments).code == "forbidden"
+
+
+def test_the_same_reply_a_second_time_changes_nothing(held, review):
+    by = By("litro-1", "olga", "otto")
+    replies.write(held, review["id"], THANKS, by)
+    made = held.total_changes
+    replies.write(held, review["id"], THANKS, by)
+    assert held.total_changes == made
 
 
 def test_the_same_text_a_second_time_changes_nothing(held):

@@ -250,7 +250,7 @@ def test_every_write_tool_can_be_asked_whether_it_happened(app, olga):
         for tool in app.extensions["litro_agent"].gate.tools(agent).values()
         if tool.facts.mode != "read"
     ]
-    assert len(tools) == 17
+    assert len(tools) == 21
     asked = proposed(app, "change_price", sku=TREK, price_cents=19_900)
     with app.app_context():
         assert not any(tool.reconcile(asked.idempotency_key) for tool in tools)

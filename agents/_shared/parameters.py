@@ -101,11 +101,11 @@ def sku() -> fields.String:
     )
 
 
-def cents(what: str) -> fields.Integer:
+def cents(what: str, most: int = 1_000_000) -> fields.Integer:
     return fields.Integer(
         strict=True,
         required=True,
-        validate=validate.Range(1, 1_000_000),
+        validate=validate.Range(1, most),
         metadata={"description": f"{what} in cents: 1250 is €12.50"},
     )
 

@@ -18,6 +18,10 @@ _WHATS: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
     "refund_order": lambda of: f"a refund of {euros(of['amount_cents'])} for order {of['order_number']}",
     "cancel_order": lambda of: f"to cancel order {of['order_number']}",
     "receive_return": lambda of: f"to book in the return of {of['sku']} from order {of['order_number']}",
+    "goodwill_credit": lambda of: f"a credit of {euros(of['amount_cents'])}",
+    "withdraw_credit": lambda of: f"to withdraw credit {of['credit']}",
+    "order_from_supplier": lambda of: _purchase(of["lines"]),
+    "reply_to_review": lambda of: f"the reply “{of['text']}” to review {of['review_id']}",
     "transfer_stock": lambda of: (
         f"to bring {of['quantity']} of {of['sku']} from {of['from_city']} to {of['to_city']}"
     ),
@@ -99,6 +103,12 @@ def _what(tool: str, arguments: Mapping[str, Any]) -> str:
 
 def _prices(rows: Sequence[Mapping[str, Any]]) -> str:
     return f"{len(rows)} new prices" if len(rows) > 1 else "one new price"
+
+
+def _purchase(lines: Sequence[Mapping[str, Any]]) -> str:
+    pieces = sum(line["quantity"] for line in lines)
+    of = f" of {lines[0]['sku']}" if len(lines) == 1 else ""
+    return f"an order of {pieces} pieces{of} to the supplier"
 
 
 def _hold(arguments: Mapping[str, Any]) -> str:

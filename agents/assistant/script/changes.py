@@ -5,8 +5,10 @@ from __future__ import annotations
 from ..._shared.script.brain import Skill
 from ..._shared.script.deliveries import ADDRESS_ASKS, HOLD_ASKS, change_address, hold_order
 from .content import change_product_text, publish_collection, unpublish_collection
+from .favours import goodwill_credit, reply_to_review, withdraw_credit
 from .goods import receive_return, transfer_stock
 from .price_lists import change_prices
+from .purchases import order_from_supplier
 from .values import cancel_order, change_price, correct_stock, refund_order
 from .writing import add_customer_note, draft_email, save_collection
 
@@ -25,6 +27,49 @@ CHANGES = (
         play=refund_order,
         example="Refund 20 euros for order 1104 because the zip broke",
         opening="I'll open the order.",
+        changes=True,
+    ),
+    Skill(
+        tool="withdraw_credit",
+        needs=("find_customers", "customer_details"),
+        asks=(r"(?:withdraw|take back|revoke|remove|cancel) (?:the |his |her |that )?credit\b.*",),
+        play=withdraw_credit,
+        example="Withdraw the credit of Anna Berg because it was given twice",
+        opening="I'll look it up.",
+        changes=True,
+    ),
+    Skill(
+        tool="goodwill_credit",
+        needs=("find_customers",),
+        asks=(
+            r"(?:give|grant|offer|propose|issue|make) .*\b(?:credit|goodwill)\b.*",
+            r"goodwill (?:credit )?(?:of|for|to) .*|credit (?!card)\w+ \w+ .*\d.*",
+        ),
+        play=goodwill_credit,
+        example="Give Anna Berg 15 euros of credit because the parcel was late",
+        opening="I'll look up the customer.",
+        changes=True,
+    ),
+    Skill(
+        tool="reply_to_review",
+        needs=("reviews_digest",),
+        asks=(
+            r"(?:reply|answer|respond|write a reply) (?:publicly )?to .*\breview\b.*",
+        ),
+        play=reply_to_review,
+        example="Reply to the review by Jonas V.: thank you, we have told our workshop",
+        opening="I'll look for the review.",
+        changes=True,
+    ),
+    Skill(
+        tool="order_from_supplier",
+        needs=("product_details", "reorder_plan"),
+        asks=(
+            r"^(?:please |can you |could you )?(?:re-?order|order|buy|purchase) (?:\d{1,3} [a-z].*|.*\bfrom\b .*)",
+        ),
+        play=order_from_supplier,
+        example="Order 12 Trek 65",
+        opening="I'll look at what the suppliers have.",
         changes=True,
     ),
     Skill(

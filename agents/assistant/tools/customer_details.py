@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from marshmallow import Schema, fields, validate
 
-from example_app import customers, database, orders
+from example_app import customers, database, goodwill, orders
 from example_app.money import euros
 from flask_litro_agent import Mode, tool
 
@@ -19,7 +19,7 @@ class Params(Schema):
 
 
 @tool(
-    description="One customer with everything that he bought, newest first.",
+    description="One customer with everything that he bought, newest first, and the credit that he has with us.",
     permission="customers:read",
     mode=Mode.READ,
     params=Params,
@@ -37,5 +37,16 @@ def customer_details(params, ctx):
         "country": customer.country,
         "member_since": customer.member_since,
         "spent": euros(customer.spent_cents),
+        "credit": euros(goodwill.balance(held, customer.id)),
+        "credits": [_credit(credit) for credit in goodwill.of_customer(held, customer.id)],
         "orders": [order_facts(order) for order in orders.of_customer(held, customer.id, 10)],
+    }
+
+
+def _credit(credit):
+    return {
+        "credit": credit.id,
+        "amount": euros(credit.amount_cents),
+        "reason": credit.reason,
+        "given_on": credit.given_on,
     }

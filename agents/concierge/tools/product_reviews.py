@@ -26,7 +26,13 @@ def product_reviews(params, ctx):
     if product is None:
         return unknown_product(params["product"], catalogue.similar(held, params["product"]))
     reviews = [
-        {"author": review.author, "stars": review.stars, "text": review.text, "written_on": review.written_on}
+        {
+            "author": review.author,
+            "stars": review.stars,
+            "text": review.text,
+            "written_on": review.written_on,
+            "our_reply": review.reply,
+        }
         for review in catalogue.reviews_of(held, product.sku, params["limit"])
     ]
     return {"found": True, "product": product.label, "rating": product.rating, "reviews": reviews}
