@@ -87,6 +87,8 @@ def test_two_hundred_prices_fit_on_one_card(app, held, olga):
     asked = proposed(app, "change_prices", prices=listed(dict.fromkeys(skus, 1_000_000)))
     assert len(asked.arguments) < 16 * 1024
     assert [line["label"] for line in asked.preview[1:]] == skus
+    assert len(asked.labels) == 200
+    assert asked.labels["/prices/7/sku"] == "A name that is as long as a name of a…"
     assert approve(olga, asked)["changed"] == 200
     assert set(now(held, skus).values()) == {1_000_000}
 

@@ -9,7 +9,7 @@ import pytest
 from example_app import catalogue, collections, database, fulfilment, letters, orders, refunds, stock
 from example_app.journal import By
 from flask_litro_agent.core.outcome import Refused
-from tests.shop_desk import ANNA, OLGA, SAM, TREK, Person, approve, propose, proposed
+from tests.shop_desk import ANNA, OLGA, SAM, TREK, Person, approve, propose, proposed, undo
 
 pytest_plugins = ["tests.shop_fixtures"]
 
@@ -173,8 +173,11 @@ def test_an_order_is_held_and_let_go(app, held, olga, new_order):
 def test_an_order_goes_to_another_address(app, held, olga, new_order):
     asked = proposed(app, "change_address", actor=SAM, order_number=new_order, address="Am Markt 1, Jena")
     assert asked.preview[0]["before"] == "Anna Berg, Torstraße 10, 10119 Berlin, Germany"
+    before = asked.preview[0]["before"]
     approve(olga, asked)
     assert fulfilment.address_of(held, new_order) == "Am Markt 1, Jena"
+    undo(olga, asked)
+    assert fulfilment.address_of(held, new_order) == before
 
 
 def test_an_order_that_has_left_cannot_be_changed(app):
@@ -268,6 +271,53 @@ def test_lowering_the_ceiling_takes_the_tools_away_while_the_shop_runs(app):
         assert flask_litro(app, "ceiling", "set", "site", level).exit_code == 0
         assert modes() == left
     assert propose(app, "change_price", sku=TREK, price_cents=100).code == "unknown_tool"
+
+
+NAMED = [
+    ("change_price", {"sku": TREK, "price_cents": 100}, {"/sku": "Trek 65 Backpack, red"}),
+    (
+        "refund_order",
+        {"order_number": 1020, "amount_cents": 100, "reason": "x"},
+        {"/order_number": "Anna Berg, €109.80, delivered"},
+    ),
+    (
+        "goodwill_credit",
+        {"customer_id": 2, "amount_cents": 100, "reason": "x"},
+        {"/customer_id": "Jonas Vogel"},
+    ),
+    (
+        "save_collection",
+        {"name": "Two", "skus": [TREK, "JKT-SQL-BLU"], "published": False},
+        {"/skus/0": "Trek 65 Backpack, red", "/skus/1": "Squall Rain Jacket, blue"},
+    ),
+    (
+        "change_prices",
+        {"prices": [{"sku": TREK, "price_cents": 100}]},
+        {"/prices/0/sku": "Trek 65 Backpack, red"},
+    ),
+    (
+        "order_from_supplier",
+        {"city": "Leipzig", "lines": [{"sku": TREK, "quantity": 4}]},
+        {"/lines/0/sku": "Trek 65 Backpack, red"},
+    ),
+]
+
+
+@pytest.mark.parametrize(("tool", "arguments", "labels"), NAMED, ids=[row[0] for row in NAMED])
+def test_a_card_names_what_its_numbers_stand_for(app, tool, arguments, labels):
+    assert proposed(app, tool, **arguments).labels == labels
+
+
+def test_every_tool_that_is_given_a_number_says_what_it_stands_for(app):
+    numbers = {"sku", "skus", "prices", "lines", "order_number", "customer_id", "review_id", "credit"}
+    tools = [
+        tool
+        for agent in ("assistant", "concierge")
+        for tool in app.extensions["litro_agent"].gate.tools(agent).values()
+        if tool.facts.mode != "read" and numbers & set(tool.params.fields)
+    ]
+    assert len(tools) == 19
+    assert [tool.name for tool in tools if tool.labels is None] == []
 
 
 # from the chat to the audit

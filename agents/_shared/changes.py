@@ -102,8 +102,9 @@ def address_preview(number, address):
 def change_address(number, address, who):
     """Send an order elsewhere."""
     _check_under_way(number)
+    before = fulfilment.address_of(database.connection(), number)
     fulfilment.redirect(database.connection(), number, address, who)
-    return {"order_number": number, "address": address}
+    return {"order_number": number, "before": before, "address": address}
 
 
 def _check_under_way(number):

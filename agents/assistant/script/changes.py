@@ -53,9 +53,7 @@ CHANGES = (
     Skill(
         tool="reply_to_review",
         needs=("reviews_digest",),
-        asks=(
-            r"(?:reply|answer|respond|write a reply) (?:publicly )?to .*\breview\b.*",
-        ),
+        asks=(r"(?:reply|answer|respond|write a reply) (?:publicly )?to .*\breview\b.*",),
         play=reply_to_review,
         example="Reply to the review by Jonas V.: thank you, we have told our workshop",
         opening="I'll look for the review.",

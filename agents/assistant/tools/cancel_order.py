@@ -6,7 +6,7 @@ from example_app import cancellations, database, refunds
 from example_app.money import euros
 from flask_litro_agent import Change, Mode, tool
 
-from ..._shared import changes, parameters
+from ..._shared import changes, names, parameters
 
 
 class Params(Schema):
@@ -43,6 +43,7 @@ def _order(params):
     params=Params,
     ttl=900,
     preview=preview,
+    labels=names.order,
     as_of=as_of,
     reconcile=changes.done("order_cancellation"),
 )

@@ -4,7 +4,7 @@ from marshmallow import Schema
 
 from flask_litro_agent import Mode, tool
 
-from ..._shared import changes, parameters
+from ..._shared import changes, names, parameters
 
 
 class Params(Schema):
@@ -20,13 +20,19 @@ def as_of(params, ctx):
     return changes.address_version(changes.order(params["order_number"]).number)
 
 
+def inverse(params, result):
+    return "change_address", {**params, "address": result["before"]}
+
+
 @tool(
     description="Propose to send an order that has not left yet to another address.",
     permission="orders:edit",
     mode=Mode.PROPOSE,
     params=Params,
     preview=preview,
+    labels=names.order,
     as_of=as_of,
+    inverse=inverse,
     reconcile=changes.done("address_change"),
 )
 def change_address(params, ctx):

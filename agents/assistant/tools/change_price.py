@@ -6,7 +6,7 @@ from example_app import database, prices
 from example_app.money import euros
 from flask_litro_agent import Change, Mode, tool
 
-from ..._shared import changes, parameters
+from ..._shared import changes, names, parameters
 
 
 class Params(Schema):
@@ -34,6 +34,7 @@ def inverse(params, result):
     params=Params,
     ttl=900,
     preview=preview,
+    labels=names.product,
     as_of=as_of,
     inverse=inverse,
     reconcile=changes.done("price_change"),

@@ -1,14 +1,19 @@
 from __future__ import annotations
 
+import textwrap
+
 from marshmallow import Schema, fields, validate
 
 from example_app import database, prices
 from example_app.money import euros
 from flask_litro_agent import Change, Mode, tool
 
-from ..._shared import changes, parameters
+from ..._shared import changes, names, parameters
 
-_NAMED = 100  # a longer list names its products by their numbers alone: a preview has room for 16 KiB
+_NAMED = (
+    100  # a longer list shows its names beside the numbers alone, and short: each part has room for 16 KiB
+)
+_SHORT = 40
 
 
 class Price(Schema):
@@ -35,6 +40,13 @@ def preview(params, ctx):
         for product, cents in rows
     ]
     return [_steepest(rows), *lines] if len(rows) > 1 else lines
+
+
+def labels(params, ctx):
+    named = names.in_list([row["sku"] for row in params["prices"]], "/prices/{}/sku")
+    if len(named) <= _NAMED:
+        return named
+    return {place: textwrap.shorten(name, _SHORT, placeholder="…") for place, name in named.items()}
 
 
 def as_of(params, ctx):
@@ -70,6 +82,7 @@ def _steepest(rows):
     params=Params,
     ttl=1800,
     preview=preview,
+    labels=labels,
     as_of=as_of,
     inverse=inverse,
     reconcile=changes.done("price_list"),

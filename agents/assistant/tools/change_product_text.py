@@ -5,7 +5,7 @@ from marshmallow import Schema, fields, validate
 from example_app import database, texts
 from flask_litro_agent import Change, Mode, tool
 
-from ..._shared import changes, parameters
+from ..._shared import changes, names, parameters
 
 
 class Params(Schema):
@@ -39,6 +39,7 @@ def inverse(params, result):
     params=Params,
     ttl=3600,
     preview=preview,
+    labels=names.product,
     as_of=as_of,
     inverse=inverse,
     reconcile=changes.done("text_change"),

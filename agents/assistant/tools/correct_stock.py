@@ -5,7 +5,7 @@ from marshmallow import Schema, fields, validate
 from example_app import database, stock
 from flask_litro_agent import Change, Mode, tool
 
-from ..._shared import changes, parameters
+from ..._shared import changes, names, parameters
 
 
 class Params(Schema):
@@ -49,6 +49,7 @@ def _level(params):
     mode=Mode.PROPOSE,
     params=Params,
     preview=preview,
+    labels=names.product,
     as_of=as_of,
     inverse=inverse,
     reconcile=changes.done("stock_movement"),

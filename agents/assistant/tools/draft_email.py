@@ -5,7 +5,7 @@ from marshmallow import Schema, fields, validate
 from example_app import database, letters
 from flask_litro_agent import Change, Mode, tool
 
-from ..._shared import changes, parameters
+from ..._shared import changes, names, parameters
 
 
 class Params(Schema):
@@ -38,6 +38,7 @@ def preview(params, ctx):
     params=Params,
     ttl=3600,
     preview=preview,
+    labels=names.customer,
     reconcile=changes.done("email_draft"),
 )
 def draft_email(params, ctx):

@@ -6,7 +6,7 @@ from example_app import database, goodwill
 from example_app.money import euros
 from flask_litro_agent import Change, Mode, tool
 
-from ..._shared import changes, parameters
+from ..._shared import changes, names, parameters
 
 
 class Params(Schema):
@@ -37,6 +37,7 @@ def inverse(params, result):
     params=Params,
     ttl=900,
     preview=preview,
+    labels=names.customer,
     as_of=as_of,
     inverse=inverse,
     reconcile=changes.done("credit"),

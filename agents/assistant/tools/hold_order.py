@@ -4,7 +4,7 @@ from marshmallow import Schema
 
 from flask_litro_agent import Mode, tool
 
-from ..._shared import changes, parameters
+from ..._shared import changes, names, parameters
 
 
 class Params(Schema):
@@ -30,6 +30,7 @@ def inverse(params, result):
     mode=Mode.PROPOSE,
     params=Params,
     preview=preview,
+    labels=names.order,
     as_of=as_of,
     inverse=inverse,
     reconcile=changes.done("order_hold"),

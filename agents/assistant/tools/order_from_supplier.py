@@ -8,7 +8,7 @@ from example_app import database, purchases, stock
 from example_app.money import euros
 from flask_litro_agent import Change, Mode, tool
 
-from ..._shared import changes, parameters
+from ..._shared import changes, names, parameters
 
 
 class Line(Schema):
@@ -47,6 +47,10 @@ def preview(params, ctx):
         euros(cost),
     )
     return [whole, *(_line(supply, quantity) for supply, quantity in pieces.items())]
+
+
+def labels(params, ctx):
+    return names.in_list([line["sku"] for line in params["lines"]], "/lines/{}/sku")
 
 
 def as_of(params, ctx):
@@ -97,6 +101,7 @@ def _there(supply):
     params=Params,
     ttl=3600,
     preview=preview,
+    labels=labels,
     as_of=as_of,
     reconcile=changes.done("purchase"),
 )

@@ -5,7 +5,7 @@ from marshmallow import Schema, fields, validate
 from example_app import database, returns, stock
 from flask_litro_agent import Change, Mode, tool
 
-from ..._shared import changes, parameters
+from ..._shared import changes, names, parameters
 
 
 class Params(Schema):
@@ -30,6 +30,10 @@ def preview(params, ctx):
         lies = _lies(params)
         lines.append(Change(f"Stock in {params['city']}", lies, lies + case.quantity))
     return lines
+
+
+def labels(params, ctx):
+    return names.order(params, ctx) | names.product(params, ctx)
 
 
 def as_of(params, ctx):
@@ -62,6 +66,7 @@ def _lies(params):
     params=Params,
     ttl=1800,
     preview=preview,
+    labels=labels,
     as_of=as_of,
     reconcile=changes.done("return_receipt"),
 )

@@ -31,6 +31,11 @@ def preview(params, ctx):
     return [Change(label, review.reply, params["text"])]
 
 
+def labels(params, ctx):
+    review = _review(params)
+    return {"review_id": f"{review.author} about {review.product}"}
+
+
 def as_of(params, ctx):
     return _review(params).reply
 
@@ -53,6 +58,7 @@ def _review(params):
     params=Params,
     ttl=3600,
     preview=preview,
+    labels=labels,
     as_of=as_of,
     inverse=inverse,
     reconcile=changes.done("review_reply"),

@@ -5,7 +5,7 @@ from marshmallow import Schema, fields, validate
 from example_app import collections, database
 from flask_litro_agent import Change, Mode, tool
 
-from ..._shared import changes, parameters
+from ..._shared import changes, names, parameters
 
 
 class Params(Schema):
@@ -34,6 +34,10 @@ def preview(params, ctx):
     ]
 
 
+def labels(params, ctx):
+    return names.in_list(params["skus"], "/skus/{}")
+
+
 def as_of(params, ctx):
     return _facts(collections.by_name(database.connection(), params["name"]))
 
@@ -59,6 +63,7 @@ def _facts(collection):
     params=Params,
     ttl=3600,
     preview=preview,
+    labels=labels,
     as_of=as_of,
     inverse=inverse,
     reconcile=changes.done("collection_version"),

@@ -6,7 +6,7 @@ from example_app import database, stock, transfers
 from example_app.transfers import Transfer
 from flask_litro_agent import Change, Mode, tool
 
-from ..._shared import changes, parameters
+from ..._shared import changes, names, parameters
 
 
 class Params(Schema):
@@ -66,6 +66,7 @@ def _check(params, source):
     params=Params,
     ttl=1800,
     preview=preview,
+    labels=names.product,
     as_of=as_of,
     inverse=inverse,
     reconcile=changes.done("stock_transfer"),

@@ -26,6 +26,11 @@ def preview(params, ctx):
     return [Change(f"Credit of {customer.name}", euros(before), euros(before - credit.amount_cents))]
 
 
+def labels(params, ctx):
+    credit = _credit(params)
+    return {"credit": f"{euros(credit.amount_cents)} for {changes.customer(credit.customer_id).name}"}
+
+
 def as_of(params, ctx):
     return goodwill.balance(database.connection(), _credit(params).customer_id)
 
@@ -46,6 +51,7 @@ def _credit(params):
     params=Params,
     ttl=900,
     preview=preview,
+    labels=labels,
     as_of=as_of,
     reconcile=changes.done("credit_withdrawal"),
 )

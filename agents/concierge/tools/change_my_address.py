@@ -4,7 +4,7 @@ from marshmallow import Schema
 
 from flask_litro_agent import Mode, tool
 
-from ..._shared import changes, parameters
+from ..._shared import changes, names, parameters
 
 
 class Params(Schema):
@@ -20,6 +20,10 @@ def as_of(params, ctx):
     return changes.address_version(_own(params, ctx).number)
 
 
+def inverse(params, result):
+    return "change_my_address", {**params, "address": result["before"]}
+
+
 def _own(params, ctx):
     return changes.order(params["order_number"], of_customer=ctx.actor.data["customer_id"] or 0)
 
@@ -30,7 +34,9 @@ def _own(params, ctx):
     mode=Mode.PROPOSE,
     params=Params,
     preview=preview,
+    labels=names.order,
     as_of=as_of,
+    inverse=inverse,
     reconcile=changes.done("address_change"),
 )
 def change_my_address(params, ctx):

@@ -4,7 +4,7 @@ from marshmallow import Schema
 
 from flask_litro_agent import Mode, tool
 
-from ..._shared import changes, parameters
+from ..._shared import changes, names, parameters
 
 
 class Params(Schema):
@@ -34,6 +34,7 @@ def _own(params, ctx):
     mode=Mode.PROPOSE,
     params=Params,
     preview=preview,
+    labels=names.order,
     as_of=as_of,
     inverse=inverse,
     reconcile=changes.done("order_hold"),
