@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from datetime import date
+
 import pytest
 
 from example_app import cancellations, orders, refunds
+from example_app.assistant import payments
 from example_app.journal import By
 from example_app.money import euros
 from flask_litro_agent.core.outcome import Refused
@@ -41,6 +44,18 @@ def test_it_shows_the_state_and_the_money_before_and_after(app, held, new_order)
         {"label": f"Order {new_order} of Anna Berg, {total}", "before": "paid", "after": "cancelled"},
         {"label": "What we keep of the money", "before": total, "after": "€0.00"},
     ]
+
+
+def test_its_money_is_no_payment_problem(app, held, olga, new_order):
+    whole = refunds.kept(held, new_order)
+    part = {"order_number": new_order, "amount_cents": 500, "reason": "late"}
+    approve(olga, proposed(app, "refund_order", actor=SAM, **part))
+    approve(olga, proposed(app, "cancel_order", actor=SAM, order_number=new_order, reason=WHY))
+    assert new_order not in [each.number for each in payments.problems(held, date.today())]
+    with held:  # and it would be one if the money had stayed
+        held.execute("DELETE FROM payment WHERE number = ? AND state = 'returned'", (new_order,))
+    (problem,) = [each for each in payments.problems(held, date.today()) if each.number == new_order]
+    assert (problem.kind, problem.amount_cents) == ("not given back", whole - 500)
 
 
 def test_what_was_refunded_before_does_not_go_back_again(app, held, olga, new_order):

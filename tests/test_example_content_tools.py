@@ -149,6 +149,20 @@ def test_another_reply_takes_the_place_of_the_first_and_back(app, held, olga, re
     assert replies.by_id(held, review["id"]).reply == THANKS
 
 
+def test_the_assistant_finds_the_review_by_its_author_and_sees_the_reply(app, olga, review):
+    approve(olga, proposed(app, "reply_to_review", review_id=review["id"], text=THANKS))
+    gate = app.extensions["litro_agent"].gate
+    arguments = {
+        "period": "last_12_months",
+        "most_stars": 5,
+        "author": review["author"].lower(),
+        "limit": 50,
+    }
+    seen = gate.call("assistant", "reviews_digest", arguments, actor=SAM, origin="test").value
+    assert {quote["author"] for quote in seen["quotes"]} == {review["author"]}
+    assert {quote["review_id"]: quote["our_reply"] for quote in seen["quotes"]}[review["id"]] == THANKS
+
+
 def test_two_replies_to_one_review_are_not_both_written_unseen(app, held, olga, review):
     first = proposed(app, "reply_to_review", review_id=review["id"], text=THANKS)
     second = proposed(app, "reply_to_review", review_id=review["id"], text="We are sorry.")

@@ -7,6 +7,7 @@ from datetime import date, timedelta
 import pytest
 
 from example_app import purchases, stock
+from example_app.assistant import reorders
 from example_app.journal import By
 from example_app.money import euros
 from flask_litro_agent.core.outcome import Refused
@@ -76,6 +77,15 @@ def test_what_is_on_the_way_counts_until_it_is_due(app, held, olga, two_packs):
     assert purchases.on_the_way(held, TREK, today + timedelta(days=lead)) == two_packs[TREK]
     assert purchases.on_the_way(held, TREK, today + timedelta(days=lead + 1)) == 0
     assert purchases.on_the_way(held, TENT, today) == 0
+
+
+def test_what_is_on_the_way_is_not_planned_once_more(app, held, olga):
+    before = {each.sku: each for each in reorders.plan(held, date.today())}
+    first = next(iter(before.values()))
+    asked = proposed(app, "order_from_supplier", **order({first.sku: first.pieces}))
+    approve(olga, asked)
+    after = {each.sku: each for each in reorders.plan(held, date.today())}
+    assert set(before) - set(after) == {first.sku}
 
 
 def test_two_orders_of_the_same_do_not_both_go_out_unseen(app, held, olga, two_packs):

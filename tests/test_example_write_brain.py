@@ -124,6 +124,33 @@ ASSISTANT = [
         {"sku": TREK, "city": "Hamburg", "quantity": 4},
     ),
     (
+        "Give Anna Berg 15 euros of credit because the parcel was late",
+        "goodwill_credit",
+        {"customer_id": 1, "amount_cents": 1500, "reason": "the parcel was late"},
+    ),
+    ("credit Jonas Vogel 7.50 euros", "goodwill_credit", {"customer_id": 2, "amount_cents": 750}),
+    (
+        "please grant Mira Kowalski a goodwill of €12",
+        "goodwill_credit",
+        {"customer_id": 3, "amount_cents": 1200},
+    ),
+    (
+        "Order 12 Trek 65",
+        "order_from_supplier",
+        {"city": "Leipzig", "lines": [{"sku": TREK, "quantity": 12}]},
+    ),
+    (
+        "please order 24 spark stoves for Rotterdam",
+        "order_from_supplier",
+        {"city": "Rotterdam", "lines": [{"sku": "COK-SPK-SLV", "quantity": 24}]},
+    ),
+    ("Order what we need from Kleinglut", "order_from_supplier", {"city": "Leipzig"}),
+    (
+        "Reply to the review by Jonas V.: thank you, we have told our workshop",
+        "reply_to_review",
+        {"text": "Thank you, we have told our workshop."},
+    ),
+    (
         "Transfer 2 Trek 65 from Leipzig to Berlin",
         "transfer_stock",
         {"sku": TREK, "quantity": 2, "from_city": "Leipzig", "to_city": "Berlin"},
@@ -262,6 +289,10 @@ def test_it_may_be_the_order_or_the_product_that_was_shown(assistant):
         ("draft an e-mail to Anna Berg", "what shall it say"),
         ("hold the order", "Which order"),
         ("cancel the order", "Which order"),
+        ("give a credit of 5 euros", "Credit for whom"),
+        ("withdraw the credit", "Which credit"),
+        ("order what we need from the supplier", "What shall be ordered"),
+        ("reply to the review", "whose review"),
         ("book in the return", "which order"),
         ("transfer the Trek 65 to Berlin", "How many"),
         ("transfer 2 Trek 65 to Berlin", "From where"),
@@ -279,6 +310,10 @@ def test_what_cannot_be_is_said_and_not_proposed(assistant):
     assert "would be more than" in assistant.send("Refund 9000 euros for order 1020").text
     assert "delivered" in assistant.send("Hold order 1020").text
     assert "delivered" in assistant.send("Cancel order 1020").text
+    assert "has no credit" in assistant.send("Withdraw the credit of Jonas Vogel").text
+    assert "No supplier is called" in assistant.send("Order what we need from Nobody").text
+    assert "boxes of 4, not 3" in assistant.send("Order 3 Trek 65").text
+    assert "no review" in assistant.send("Reply to the review by Nobody X.: thank you").text
     assert "No return is announced" in assistant.send("Book in the return of order 1111").text
     assert "lie in Leipzig, not 900" in assistant.send("Move 900 Trek 65 from Leipzig to Berlin").text
     assert "no collection" in assistant.send("Publish the collection Snow").text
@@ -329,6 +364,31 @@ def test_after_an_approval_it_says_that_it_is_done(app, assistant):
     assert "€159.00" in turn.text
     with app.app_context():
         assert catalogue.by_sku(database.connection(), "PCK-TRK50-BLK").price_cents == 15_900
+
+
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [
+        ("Lower the prices of all headlamps by 3 %", "2 new prices was approved and is done"),
+        ("Transfer 1 Trek 65 from Leipzig to Munich", "from Leipzig to Munich was approved and is done"),
+        ("Give Greta Maier 5 euros of credit", "A credit of €5.00 was approved and is done"),
+        ("Order 4 Trek 65 for Rotterdam", "to the supplier was approved and is done"),
+        ("Change the text of the Trek 50: A pack for a week", "was approved and is done"),
+    ],
+)
+def test_after_an_approval_each_kind_of_change_has_its_words(app, assistant, question, said):
+    assistant.send(question)
+    decide(app, assistant, "approve")
+    assert said in assistant.send("What happened to it?").text
+
+
+def test_the_reverse_of_a_credit_can_be_asked_for_by_name(app, assistant):
+    assistant.send("Give Tom Petersen 5 euros of credit")
+    decide(app, assistant, "approve")
+    turn = assistant.send("Withdraw the credit of Tom Petersen because it was a mistake")
+    assert turn.calls[-1].name == "withdraw_credit"
+    decide(app, assistant, "approve")
+    assert "has €0.00 of credit" in assistant.send("What has Tom Petersen bought?").text
 
 
 def test_after_a_dismissal_it_tells_the_note_and_does_not_ask_again(app, assistant):

@@ -49,6 +49,12 @@ def test_every_changing_tool_says_its_mode(tools):
         assert row[3] == tools[words(row)[0]].facts.mode, row
 
 
+def test_every_changing_tool_says_whether_it_can_be_taken_back(tools):
+    for row in first_table(CHANGING):
+        named = None if row[4] == "none" else tools[words([row[4]])[0]]
+        assert (named is None) == (tools[words(row)[0]].inverse is None), row
+
+
 def test_every_row_says_something():
     for row in [*first_table(READING), *first_table(CHANGING)]:
         assert len(row[1].split()) >= 4, row

@@ -12,12 +12,16 @@ __all__ = ["Digest", "Opinion", "Rated", "digest"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Opinion:
+    """A review; ``reply`` is our public answer, None when there is none."""
+
+    id: int
     sku: str
     product: str
     author: str
     stars: int
     text: str
     written_on: str
+    reply: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +64,9 @@ def digest(database: sqlite3.Connection, period: Period, category: str | None = 
     """Return what was written in a period, set against all that was written before it."""
     values = {**period.bounds, "category": category}
     rows = database.execute(
-        f"SELECT sku, name || ', ' || colour AS product, author, stars, text, written_on {_WRITTEN}"
+        "SELECT review.id, sku, name || ', ' || colour AS product, author, stars, text, written_on,"
+        " (SELECT answer.text FROM review_reply AS answer WHERE review_id = review.id ORDER BY answer.id DESC LIMIT 1)"
+        f" AS reply {_WRITTEN}"
         " ORDER BY stars, written_on DESC, review.id",
         values,
     )

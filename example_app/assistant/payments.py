@@ -33,7 +33,9 @@ _PROBLEMS = """
 WITH paid AS (
     SELECT number, max(happened_on) AS last_on,
            sum(CASE WHEN state = 'captured' THEN amount_cents ELSE 0 END) AS captured_cents,
-           sum(CASE WHEN state = 'returned' THEN amount_cents ELSE 0 END) AS returned_cents,
+           sum(CASE WHEN state = 'returned' THEN amount_cents ELSE 0 END)
+               + (SELECT coalesce(sum(amount_cents), 0) FROM refund WHERE refund.number = payment.number)
+               AS returned_cents,
            sum(CASE WHEN state = 'disputed' THEN amount_cents ELSE 0 END) AS disputed_cents,
            sum(CASE WHEN state = 'open' THEN amount_cents ELSE 0 END) AS open_cents,
            (SELECT method FROM payment AS newest WHERE newest.number = payment.number

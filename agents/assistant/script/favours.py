@@ -70,10 +70,10 @@ def reply_to_review(asked: Question) -> Play:
     author = (found[1] or found[2]).rstrip(".") if found else None
     if not text or not author:
         return "A reply to whose review, and what shall it say? “Reply to the review by Jonas V.: thank you”."
-    (digest,) = yield [call("reviews_digest", period="last_12_months", most_stars=5, limit=50)]
+    (digest,) = yield [call("reviews_digest", period="last_12_months", most_stars=5, author=author, limit=50)]
     about = Question(text=before.replace(found[0], " ") if found else before)
     wanted_product = referents.product(about, beside=_REPLYING)
-    review = _review(digest["quotes"], author, wanted_product or "")
+    review = _review(digest["quotes"], wanted_product or "")
     if review is None:
         return f"I found no review by {author} in the last 12 months."
     wanted = {"review_id": review["review_id"], "text": f"{text[:1].upper()}{text[1:]}."}
@@ -89,10 +89,9 @@ def _customer(
     return next(iter(found["customers"]), None)
 
 
-def _review(quotes: Sequence[Mapping[str, Any]], author: str, product: str) -> Mapping[str, Any] | None:
-    """Return the newest review of the author, about the product when there is one."""
-    by_author = [quote for quote in quotes if quote["author"].rstrip(".").startswith(author)]
+def _review(quotes: Sequence[Mapping[str, Any]], product: str) -> Mapping[str, Any] | None:
+    """Return the newest review, about the product when one is named."""
     named = set(product.split())
-    exact = [quote for quote in by_author if named & set(quote["product"].casefold().split(",")[0].split())]
-    fitting = exact or ([] if named else by_author)
+    exact = [quote for quote in quotes if named & set(quote["product"].casefold().split(",")[0].split())]
+    fitting = exact if named else quotes
     return max(fitting, key=lambda quote: quote["written_on"], default=None)

@@ -47,7 +47,7 @@ def customer_details(asked: Question) -> Play:
     ]
     head = (
         f"{who['name']} ({who['email']}, {who['city']}), customer since {who['member_since']}, "
-        f"has spent {who['spent']}:"
+        f"has spent {who['spent']} and has {who['credit']} of credit with us:"
     )
     return "\n".join([head, *lines])
 

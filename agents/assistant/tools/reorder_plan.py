@@ -22,7 +22,8 @@ class Params(Schema):
 
 @tool(
     description="What to order from which supplier and how much it costs: the pace of the last 90 days times the"
-    " supplier's lead time and the days to cover, plus the reserve, less the stock, in whole boxes.",
+    " supplier's lead time and the days to cover, plus the reserve, less the stock and what is on the way, in whole"
+    " boxes.",
     permission="stock:read",
     mode=Mode.READ,
     params=Params,
@@ -67,6 +68,7 @@ def _line(each):
         "sku": each.sku,
         "supplier": each.supplier,
         "stock": each.stock,
+        "on_the_way": each.on_the_way,
         "reserve": each.reserve,
         "sold_in_90_days": each.sold,
         "days_left": each.days_left,

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from datetime import date
 
-from marshmallow import Schema
+from marshmallow import Schema, fields, validate
 
 from example_app import database, periods
 from example_app.assistant import opinions
@@ -15,6 +15,9 @@ class Params(Schema):
     period = parameters.period("last_90_days")
     category = parameters.category()
     most_stars = parameters.number_of("Quote reviews of at most so many stars", 3, 1, 5)
+    author = fields.String(
+        validate=validate.Length(1, 80), metadata={"description": "Quote only this author, e.g. 'Jonas V'"}
+    )
     limit = parameters.limit(6)
 
 
@@ -28,7 +31,7 @@ class Params(Schema):
 def reviews_digest(params, ctx):
     period = periods.named(params["period"], date.today())
     found = opinions.digest(database.connection(), period, params.get("category"))
-    bad = [review for review in found.reviews if review.stars <= params["most_stars"]]
+    bad = [review for review in found.reviews if _is_quoted(review, params)]
     return {
         "period": period.name,
         "reviews": len(found.reviews),
@@ -42,14 +45,21 @@ def reviews_digest(params, ctx):
     }
 
 
+def _is_quoted(review, params):
+    author = params.get("author", "").casefold()
+    return review.stars <= params["most_stars"] and review.author.casefold().startswith(author)
+
+
 def _quote(review):
     return {
+        "review_id": review.id,
         "product": review.product,
         "sku": review.sku,
         "stars": review.stars,
         "text": review.text,
         "author": review.author,
         "written_on": review.written_on,
+        "our_reply": review.reply,
     }
 
 
