@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import sqlite3
+from pathlib import Path
 
 import pytest
 
@@ -327,9 +330,9 @@ def flask_litro(app, *words):
     return app.test_cli_runner().invoke(args=["litro", *words])
 
 
-def ask(person, text):
+def ask(person, text, session="s1"):
     answer = person.client.post(
-        "/__litro/agent/assistant/s1", json={"text": text}, headers={"X-Litro-Agent": "1"}
+        f"/__litro/agent/assistant/{session}", json={"text": text}, headers={"X-Litro-Agent": "1"}
     )
     assert answer.status_code == 200, answer.text
     return [json.loads(line) for line in answer.text.splitlines() if line]
@@ -355,4 +358,50 @@ def test_a_refund_from_the_question_to_the_answer(app, held, olga):
     assert answer.status_code == 303
     assert refunds.given(held, 1020) == 500
     assert "was approved and is done" in said(ask(sam, "Was it approved?"))
+    assert flask_litro(app, "audit", "verify").exit_code == 0
+
+
+def card_of(events):
+    (card,) = [event["payload"] for event in events if event["kind"] == "proposal"]
+    return card["proposal_id"]
+
+
+def let_expire(app, proposal_id):
+    """Make a proposal older than it may become."""
+    ledger = sqlite3.connect(Path(app.instance_path) / "litro" / "ledger.db")
+    with contextlib.closing(ledger), ledger:
+        ledger.execute(
+            "UPDATE litro_proposal SET created_at = created_at - ttl_ms - 1000 WHERE id = ?", (proposal_id,)
+        )
+
+
+def test_three_wishes_of_one_operator_end_in_three_ways_by_another(app, held, olga, otto):
+    """The chat knows each end, what was done is taken back by its reverse, and all of it is in the ledger."""
+    refund, tag, shelf = (
+        card_of(ask(olga, wish, session="wishes"))
+        for wish in (
+            "Refund 5 euros for order 1020 because it was scratched",
+            "Set the price of the Trek 65 to 199 euros",
+            "Publish a collection “Light nights” of sleeping bags",
+        )
+    )
+    assert olga.decide("approve", refund).status_code == 403
+    assert otto.decide("dismiss", refund, note="ask for a photo first").status_code == 200
+    assert otto.decide("approve", tag).status_code == 200
+    let_expire(app, shelf)
+    assert otto.decide("approve", shelf).status_code == 409
+
+    told = said(ask(olga, "What happened to it?", session="wishes")).splitlines()
+    assert "was dismissed: nothing was changed (“ask for a photo first”)" in told[-3]
+    assert "€199.00 for PCK-TRK65-RED was approved and is done" in told[-2]
+    assert "“Light nights” found nobody who decided in time" in told[-1]
+    assert (refunds.given(held, 1020), price(app), collections.every(held)) == (0, 19_900, [])
+
+    back = olga.decide("reverse", tag).json
+    assert otto.decide("approve", back["id"]).status_code == 200
+    assert price(app) == 21_900
+    *_, last = said(ask(olga, "any news?", session="wishes")).splitlines()
+    assert last == '• change_price(price_cents: 21900, sku: "PCK-TRK65-RED") was approved and is done.'
+    states = json.loads(flask_litro(app, "proposals", "--json").stdout)
+    assert len(states) == 4
     assert flask_litro(app, "audit", "verify").exit_code == 0
