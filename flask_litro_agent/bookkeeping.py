@@ -12,10 +12,11 @@ from flask import Flask
 from sqlalchemy import URL, Engine, make_url
 from sqlalchemy.exc import ArgumentError
 
+from flask_litro_agent.agents import LoadedAgent
 from flask_litro_agent.contracts import Provider
 from flask_litro_agent.core import migration
 from flask_litro_agent.core.audit import Audit
-from flask_litro_agent.core.ceiling import Ceiling, Level, agent_scope, tool_scope
+from flask_litro_agent.core.ceiling import Ceiling, Level, Overview, agent_scope, tool_scope
 from flask_litro_agent.core.database import Database, check_engine
 from flask_litro_agent.core.ledger import Ledger
 from flask_litro_agent.core.news import Listener
@@ -27,7 +28,7 @@ from flask_litro_agent.settings import Settings
 from flask_litro_agent.tools import Tool
 from flask_litro_agent.turns.endings import OnTurnEnd, TurnEnd
 
-__all__ = ["Books", "GivenEngine", "first_level", "open_books", "usage_listener"]
+__all__ = ["Books", "GivenEngine", "first_level", "open_books", "overview", "usage_listener"]
 
 GivenEngine = Engine | Callable[[], Engine]
 
@@ -86,6 +87,15 @@ def open_books(
 def first_level(settings: Settings) -> Level:
     """Return the site's level until somebody changes it."""
     return Level.of(settings.ceiling)
+
+
+def overview(books: Books | None, settings: Settings, agents: Mapping[str, LoadedAgent]) -> Overview:
+    """Return every level as it stands; without books nobody can change what the settings and the agents say."""
+    if books is not None:
+        return books.ceiling.overview()
+    said = {agent_scope(name): agent.agent.ceiling for name, agent in agents.items()}
+    declared = {scope: Level.of(word) for scope, word in said.items() if word}
+    return Overview(epoch=0, first=first_level(settings), declared=declared, stored={})
 
 
 def usage_listener(books: Books, providers: Mapping[str, Provider]) -> OnTurnEnd:

@@ -20,7 +20,7 @@ _AGENT = """
 from flask_litro_agent import Agent
 from tests.site.agents.desk.agent import Puppet
 
-agent = Agent(model=Puppet(), continue_after_approval={wakes})
+agent = Agent(model=Puppet(), continue_after_approval={wakes}{declares})
 """
 _TOOL = """
 from flask import current_app
@@ -43,14 +43,16 @@ def {name}(params, ctx):
 """
 
 
-def proposal_site(folder, *, wakes=False, access="", extensions=(), **config):
+def proposal_site(
+    folder, *, wakes=False, access="", declares="", authenticated_at=None, extensions=(), **config
+):
     """Return the site: X-Actor says who is signed in, ``app.extensions["done"]`` what its tools did.
 
-    ``access`` is the source of the agent's.
+    ``access`` is the source of the agent's, ``declares`` that of more arguments of its ``Agent(...)``.
     """
     desk = folder / "agents" / "desk"
     (desk / "tools").mkdir(parents=True, exist_ok=True)
-    (desk / "agent.py").write_text(_AGENT.format(wakes=wakes) + access)
+    (desk / "agent.py").write_text(_AGENT.format(wakes=wakes, declares=declares) + access)
     inverse = ', inverse=lambda params, result: ("charge", {"order": params["order"]})'
     (desk / "tools" / "refund.py").write_text(_TOOL.format(name="refund", more=inverse))
     (desk / "tools" / "charge.py").write_text(_TOOL.format(name="charge", more=", four_eyes=True"))
@@ -61,6 +63,8 @@ def proposal_site(folder, *, wakes=False, access="", extensions=(), **config):
     litro = LitroAgent()
     litro.request_loader(lambda: people.get(request.headers.get("X-Actor", "")))
     litro.actor_loader(people.get)
+    if authenticated_at is not None:
+        litro.authenticated_at(authenticated_at)
     for extension in extensions or (litro,):
         (litro if extension == "litro" else extension).init_app(app)
     return app

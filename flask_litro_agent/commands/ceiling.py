@@ -8,10 +8,10 @@ from typing import Any
 import click
 from flask.cli import with_appcontext
 
-from flask_litro_agent.bookkeeping import first_level
+from flask_litro_agent.bookkeeping import overview
 from flask_litro_agent.commands.surroundings import as_json, installed, print_rows, sound_books, time_text
 from flask_litro_agent.core.audit import AuditRow
-from flask_litro_agent.core.ceiling import SITE, Level, Overview, agent_scope
+from flask_litro_agent.core.ceiling import SITE, Level, Overview
 
 __all__ = ["ceiling"]
 
@@ -33,7 +33,9 @@ def ceiling(ctx: click.Context) -> None:
 @with_appcontext
 def show(as_json: bool = False) -> None:
     """Print the levels in force: the site's, then what is held lower, and who said so."""
-    _print(_fixed() if installed().books is None else sound_books().ceiling.overview(), as_json)
+    app = installed()
+    books = None if app.books is None else sound_books()
+    _print(overview(books, app.settings, app.agents), as_json)
 
 
 @ceiling.command("set")
@@ -71,18 +73,18 @@ def history(limit: int, as_json: bool) -> None:
     print_rows([_change(row) for row in rows], as_json, _CHANGE)
 
 
-def _print(overview: Overview, as_json: bool) -> None:
+def _print(found: Overview, as_json: bool) -> None:
     """Print the site's level and those that are held lower, each with who has set it."""
-    levels = overview.levels
+    levels = found.levels
     stands = {SITE: levels.site} | dict(sorted(levels.lower.items()))
-    rows = [_row(scope, level, overview) for scope, level in stands.items()]
+    rows = [_row(scope, level, found) for scope, level in stands.items()]
     if as_json:
         rows = [{name: value for name, value in row.items() if name != "said"} for row in rows]
     print_rows(rows, as_json, _LINE)
 
 
-def _row(scope: str, level: Level, overview: Overview) -> dict[str, Any]:
-    stored, declared = overview.stored.get(scope), overview.declared.get(scope)
+def _row(scope: str, level: Level, found: Overview) -> dict[str, Any]:
+    stored, declared = found.stored.get(scope), found.declared.get(scope)
     return {
         "scope": scope,
         "level": level.word,
@@ -98,14 +100,6 @@ def _change(row: AuditRow) -> dict[str, Any]:
     data = row.data or {}
     words = {name: data.get(name) or _INHERITED for name in ("before", "after")}
     return {"seq": row.seq, "at": time_text(row.at), "scope": row.subject, "by": row.actor, **words}
-
-
-def _fixed() -> Overview:
-    """Return the levels of a site whose tools only read: nobody can change them."""
-    app = installed()
-    declared = {agent_scope(each.name): each.agent.ceiling for each in app.agents.values()}
-    words = {scope: Level.of(word) for scope, word in declared.items() if word}
-    return Overview(epoch=0, first=first_level(app.settings), declared=words, stored={})
 
 
 def _account() -> str:

@@ -109,6 +109,15 @@ class Overview:
         usual = self.first if scope == SITE else Level.EXECUTE
         return min(usual if stored is None else stored, self.declared.get(scope, Level.EXECUTE))
 
+    def raises(self, scope: str, after: Level | None) -> bool:
+        """Whether more is allowed when this level, or none, is stored for the scope."""
+        return self.own(scope, after) > self.own(scope, self.stored_level(scope))
+
+    def stored_level(self, scope: str) -> Level | None:
+        """Return what is stored for a scope."""
+        one = self.stored.get(scope)
+        return None if one is None else one.level
+
     def _levels(self, stored: Mapping[str, Level]) -> Levels:
         scopes = (stored.keys() | self.declared.keys()) - {SITE}
         lower = {scope: self.own(scope, stored.get(scope)) for scope in scopes}
