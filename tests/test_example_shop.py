@@ -647,7 +647,7 @@ def test_gunicorn_serves_the_shop_with_two_gevent_workers(tmp_path):
     command = ["-m", "gunicorn", "example_app:create_app()", "-k", "gevent", "-w", "2", "-b", address[7:]]
     process = start_shop(tmp_path, command, "--log-level", "error")
     try:
-        assert "Good things for bad weather" in _wait_for(f"{address}/", seconds=30)
+        assert "Good things for bad weather" in _wait_for(f"{address}/", seconds=90)
         assert "turn-end" in _ask(address, "Is the Squall rain jacket in stock in Berlin?")
     finally:
         process.send_signal(signal.SIGTERM)
