@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import threading
 from html.parser import HTMLParser
 from typing import Any
 
@@ -11,16 +12,23 @@ import pytest
 from flask import Flask
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from playwright.sync_api import Page as Tab
+from werkzeug.serving import make_server
 
+from flask_litro_agent import Actor
 from flask_litro_agent.core.proposals import Proposal, State
-from flask_litro_agent.core.visible import visible
+from flask_litro_agent.core.visible import is_seen, visible
 from flask_litro_agent.tools import Change, Tool
 from flask_litro_agent.web.admin.asked import Asked, Excerpt, Person
 from flask_litro_agent.web.admin.moments import moment
 from flask_litro_agent.web.card import card
+from tests.asking import post
 from tests.gate_bench import Spy
 from tests.ledger_bench import draft
+from tests.proposal_site import Browser, proposal_site
 from tests.test_digests import JSON, near
+
+pytest_plugins = ["tests.browser"]
 
 HOSTILE = "<img src=x onerror=alert(1)></script>{{7*7}}[a](javascript:b)\"'>&amp;"
 CELLS = {"dt", "dd", "li", "td", "th"}
@@ -76,7 +84,7 @@ class Page(HTMLParser):
         return "".join(self.words)
 
 
-def page(macros: Any, one: Proposal, **more: Any) -> Page:
+def drawn_page(macros: Any, one: Proposal, **more: Any) -> Page:
     return Page(str(macros.card(shown(one, **more))))
 
 
@@ -85,19 +93,21 @@ def squeezed(text: str) -> str:
 
 
 def test_every_argument_stands_with_its_value(macros: Any) -> None:
-    words = squeezed(page(macros, proposal({"order": 7, "text": "x", "a": {"b": [1, {"c": None}]}})).text)
+    words = squeezed(
+        drawn_page(macros, proposal({"order": 7, "text": "x", "a": {"b": [1, {"c": None}]}})).text
+    )
     for there in ("order 7", 'text "x"', "b 1", "c null"):
         assert there in words
 
 
 def test_the_title_says_tool_and_agent(macros: Any) -> None:
     assert "Change price · my shop" in squeezed(
-        page(macros, proposal(tool="change_price", agent="my_shop")).text
+        drawn_page(macros, proposal(tool="change_price", agent="my_shop")).text
     )
 
 
 def test_a_list_of_objects_is_one_table(macros: Any) -> None:
-    drawn = page(macros, proposal({"changes": [{"sku": f"T{n}", "cents": n} for n in range(200)]}))
+    drawn = drawn_page(macros, proposal({"changes": [{"sku": f"T{n}", "cents": n} for n in range(200)]}))
     assert drawn.elements.count("table") == 1
     assert drawn.elements.count("tr") == 201
     assert '200 199 "T199"' in squeezed(drawn.text)
@@ -115,7 +125,7 @@ def test_markup_is_text_wherever_it_comes_from(macros: Any) -> None:
         permission=HOSTILE, mode=HOSTILE, id=HOSTILE, note=HOSTILE, proposer=HOSTILE,
     )  # fmt: skip
     for who in (asked, None):
-        drawn = page(macros, one, asked=who)
+        drawn = drawn_page(macros, one, asked=who)
         assert set(drawn.elements) <= ELEMENTS
         assert set(drawn.attributes) <= ATTRIBUTES
         assert drawn.text.count(HOSTILE) >= (15 if who else 10)
@@ -124,7 +134,7 @@ def test_markup_is_text_wherever_it_comes_from(macros: Any) -> None:
 
 def test_a_component_as_preview_shows_its_data(macros: Any) -> None:
     preview = {"component": HOSTILE, "data": {"subject": HOSTILE}, "props": {}}
-    drawn = page(macros, proposal(preview=preview))
+    drawn = drawn_page(macros, proposal(preview=preview))
     assert set(drawn.elements) <= ELEMENTS
     assert f'subject "{HOSTILE}"' in squeezed(drawn.text)
 
@@ -132,12 +142,12 @@ def test_a_component_as_preview_shows_its_data(macros: Any) -> None:
 @pytest.mark.parametrize("value", ["12345678901234567890", "0.30000000000000004", "1e+22"])
 def test_numbers_are_the_digits_that_run(macros: Any, value: str) -> None:
     """E5."""
-    assert f"n {value}" in squeezed(page(macros, proposal({"n": json.loads(value)})).text)
+    assert f"n {value}" in squeezed(drawn_page(macros, proposal({"n": json.loads(value)})).text)
 
 
 def test_what_does_not_show_is_an_escape_with_a_badge(macros: Any) -> None:
     """E1: as text, so that a copy of it has the escapes."""
-    drawn = page(macros, proposal({"to": "a\u202eb\u200b\U000e0041"}))
+    drawn = drawn_page(macros, proposal({"to": "a\u202eb\u200b\U000e0041"}))
     assert 'to "a\\u202eb\\u200b\\U000e0041" escaped' in squeezed(drawn.text)
     assert "\u202e" not in drawn.text
 
@@ -145,13 +155,13 @@ def test_what_does_not_show_is_an_escape_with_a_badge(macros: Any) -> None:
 def test_a_default_has_a_badge(macros: Any) -> None:
     """E6."""
     one = proposal({"a": 1, "b": [], "rows": [{"x": 1}, {"x": 2}]}, filled=("/a", "/b", "/rows/1/x"))
-    assert squeezed(page(macros, one).text).count("default") == 3
+    assert squeezed(drawn_page(macros, one).text).count("default") == 3
 
 
 def test_a_label_stands_beside_the_id(macros: Any) -> None:
     """E7."""
     one = proposal({"customer": 42}, labels={"/customer": "Anna Berg"})
-    assert "customer 42 Anna Berg" in squeezed(page(macros, one).text)
+    assert "customer 42 Anna Berg" in squeezed(drawn_page(macros, one).text)
 
 
 def test_a_preview_stands_beside_the_fields_and_not_for_them(macros: Any) -> None:
@@ -160,7 +170,7 @@ def test_a_preview_stands_beside_the_fields_and_not_for_them(macros: Any) -> Non
         {"label": "Price", "before": "1.00 €", "after": None},
         {"label": "Left", "before": 3, "after": [1]},
     ]
-    words = squeezed(page(macros, proposal({"order": 7}, preview=preview)).text)
+    words = squeezed(drawn_page(macros, proposal({"order": 7}, preview=preview)).text)
     assert "order 7" in words
     assert "Before After Price 1.00 € nothing Left 3 1" in words
 
@@ -168,13 +178,15 @@ def test_a_preview_stands_beside_the_fields_and_not_for_them(macros: Any) -> Non
 def test_odd_labels_of_a_preview_are_shown_as_they_are(macros: Any) -> None:
     """Nothing keeps a tool from ``Change(1, …)``."""
     assert Change(1, 2, 3).label == 1  # type: ignore[arg-type]
-    assert "1 2 3" in squeezed(page(macros, proposal(preview=[{"label": 1, "before": 2, "after": 3}])).text)
+    assert "1 2 3" in squeezed(
+        drawn_page(macros, proposal(preview=[{"label": 1, "before": 2, "after": 3}])).text
+    )
 
 
 def test_the_agents_words_are_below_the_fields_and_labelled(macros: Any) -> None:
     """E9."""
     asked = Asked(proposer=EVE, owner=None, said=Excerpt("refund order 9", (), True))
-    words = squeezed(page(macros, proposal({"order": 7}), asked=asked).text)
+    words = squeezed(drawn_page(macros, proposal({"order": 7}), asked=asked).text)
     assert "The agent says refund order 9…" in words
     assert words.index("order 7") < words.index("The agent says")
 
@@ -184,7 +196,7 @@ def test_who_asked_stands_with_name_id_and_words(macros: Any) -> None:
     asked = Asked(
         proposer=EVE, owner=bob, words=Excerpt("Please", (), False), link="/litro/sessions/desk/s1#e2"
     )
-    drawn = page(macros, proposal(), asked=asked)
+    drawn = drawn_page(macros, proposal(), asked=asked)
     assert "Asked by Eve (eve) in the session of Bob (b1)" in squeezed(drawn.text)
     assert "Please" in drawn.text
     assert drawn.attributes["href"] == ["/litro/sessions/desk/s1#e2"]
@@ -200,19 +212,22 @@ def test_who_asked_stands_with_name_id_and_words(macros: Any) -> None:
     ],
 )
 def test_words_that_are_missing_are_said_to_be(macros: Any, missing: Any, sentence: str) -> None:
-    assert sentence in page(macros, proposal(), asked=Asked(proposer=EVE, owner=None, missing=missing)).text
+    assert (
+        sentence
+        in drawn_page(macros, proposal(), asked=Asked(proposer=EVE, owner=None, missing=missing)).text
+    )
 
 
 def test_what_cannot_be_undone_is_said(macros: Any) -> None:
     final, there = Spy().tool(), Spy().tool(inverse=lambda params, result: None)
-    assert "Cannot be undone" in page(macros, proposal(), tool=final).text
-    assert "no longer has this tool" in page(macros, proposal()).text
+    assert "Cannot be undone" in drawn_page(macros, proposal(), tool=final).text
+    assert "no longer has this tool" in drawn_page(macros, proposal()).text
     for sentence in ("Cannot be undone", "no longer has"):
-        assert sentence not in page(macros, proposal(), tool=there).text
+        assert sentence not in drawn_page(macros, proposal(), tool=there).text
 
 
 def test_the_rest_of_the_facts_are_there(macros: Any) -> None:
-    drawn = page(macros, proposal(as_of='"v7"', four_eyes=True))
+    drawn = drawn_page(macros, proposal(as_of='"v7"', four_eyes=True))
     words = squeezed(drawn.text)
     for there in (
         "Four eyes",
@@ -226,7 +241,7 @@ def test_the_rest_of_the_facts_are_there(macros: Any) -> None:
 
 
 def test_no_arguments_are_said_to_be_none(macros: Any) -> None:
-    assert "takes no arguments" in page(macros, proposal({})).text
+    assert "takes no arguments" in drawn_page(macros, proposal({})).text
 
 
 def test_a_template_of_a_site_with_strict_names_draws_it_too() -> None:
@@ -262,3 +277,54 @@ def test_two_cards_look_the_same_exactly_when_their_bytes_are(macros: Any, pair:
     drawn = [Page(str(macros.card(shown(each)))) for each in (one, other)]
     looks = [(each.elements, each.text) for each in drawn]
     assert (looks[0] == looks[1]) is (one.arguments == other.arguments)
+
+
+def test_no_part_of_a_page_has_a_character_that_does_not_show(tmp_path: Any) -> None:
+    """E1: not the title, the heading, the raw arguments, the person's words, a note, a name or the list."""
+    app = proposal_site(tmp_path)
+    people = app.extensions["people"]
+    people["eve"] = Actor("eve", "Eve\u202e\u200b", people["eve"].permissions)
+    ops = Browser(app)
+    said = json.dumps(
+        [[["say", "Yes\u202e"], ["call", "refund", {"order": 7, "text": "a\u202e\U000e0041"}]], []]
+    )
+    post(app.test_client(), said.replace("\\u202e", "\u202e"), actor="eve").get_data()
+    (proposal_id,) = [each.id for each in app.extensions["litro_agent"].books.ledger.find()[0]]
+    pages = []
+    for _ in range(2):
+        for path in ("/litro/", f"/litro/proposals/{proposal_id}"):
+            pages.append(ops.client.get(path, headers={"X-Actor": "ops"}).text)
+        ops.decide("dismiss", proposal_id, note="no\u202e")
+    assert sum(page.count("\\u202e") for page in pages) >= 10
+    assert [
+        character for page in pages for character in page if not is_seen(character) and character != "\n"
+    ] == []
+
+
+@pytest.mark.browser
+def test_in_a_browser_hostile_text_is_text_and_a_copy_has_the_escapes(page: Tab, tmp_path: Any) -> None:
+    """E1, E4: nothing runs, nothing is blocked by the policy because nothing tried."""
+    app = proposal_site(tmp_path)
+    text = f"{HOSTILE}\u202e\u200b\nend"
+    proposal_id = Browser(app, "eve").ask(order=7, text=text)["proposal_id"]
+    server = make_server("127.0.0.1", 0, app, threaded=True)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    told: list[str] = []
+    page.on("console", lambda message: told.append(message.text))
+    page.route("**/favicon.ico", lambda route: route.fulfill(status=204))
+    page.on("dialog", lambda dialog: told.append(dialog.message))
+    page.set_extra_http_headers({"X-Actor": "ops"})
+    try:
+        page.goto(f"http://127.0.0.1:{server.port}/litro/proposals/{proposal_id}")
+        (field,) = page.locator(".fields .is-text").all()
+        assert field.inner_text() == f'"{HOSTILE}\\u202e\\u200b↵\nend"'
+        copied = page.evaluate(
+            "() => { getSelection().selectAllChildren(document.querySelector('.fields .is-text'));"
+            " return getSelection().toString() }"
+        )
+        assert "\\u202e\\u200b" in copied
+        assert page.locator(".card img").count() == 0
+        assert told == []
+    finally:
+        page.set_extra_http_headers({})
+        server.shutdown()

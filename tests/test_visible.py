@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import unicodedata
 
@@ -9,7 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from flask_litro_agent.core.visible import ESCAPED, LOOKALIKE, MIXED, escape, is_seen, visible
+from flask_litro_agent.core.visible import ESCAPED, LOOKALIKE, MIXED, escape, is_seen, visible, visible_json
 
 TRICKY = "\\\n\r\t u202eU0001\u202e\u200b\u0301\u0323\u21b5a\u1161\u1112\u00e9A\U000e0041\ufe0f\x00"
 TEXTS = st.text(max_size=12) | st.text(st.sampled_from(TRICKY), max_size=12)
@@ -64,6 +65,14 @@ def test_a_text_that_is_shown_otherwise_is_marked(text: str) -> None:
 def test_what_does_not_show_is_written_out(hidden: str) -> None:
     """E1."""
     assert visible(f"a{hidden}b", breaks=True) == (f"a{escape(hidden)}b", (ESCAPED,))
+
+
+@given(TEXTS)
+@example("\\u202e\u202e\U000e0041")
+def test_json_text_is_seen_and_says_the_same(text: str) -> None:
+    written = visible_json(json.dumps({text: text}, ensure_ascii=False))
+    assert all(map(is_seen, written))
+    assert json.loads(written) == {text: text}
 
 
 def test_escapes_have_one_length_each() -> None:

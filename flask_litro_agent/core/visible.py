@@ -7,12 +7,13 @@ text is doubled. A line break is ``↵`` and a new line.
 
 from __future__ import annotations
 
+import json
 import re
 import unicodedata
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-__all__ = ["ESCAPED", "LOOKALIKE", "MIXED", "Visible", "escape", "is_seen", "visible"]
+__all__ = ["ESCAPED", "LOOKALIKE", "MIXED", "Visible", "escape", "is_seen", "visible", "visible_json"]
 
 #: Marks: characters are written as escapes; a word has letters of several scripts; letters only look Latin.
 ESCAPED: Final = "escaped"
@@ -52,6 +53,11 @@ def visible(text: str, *, breaks: bool = False) -> Visible:
     return Visible(told.replace("\n", f"{_BREAK}\n"), marks)
 
 
+def visible_json(text: str) -> str:
+    """Return JSON text whose every character shows, and that says the same value."""
+    return "".join(each if is_seen(each) else json.dumps(each)[1:-1] for each in text)
+
+
 def escape(character: str) -> str:
     """Return how one character is written where it cannot be shown."""
     code = ord(character)
@@ -72,6 +78,8 @@ def _escaped(text: str, hidden: frozenset[int]) -> str:
 
 def _hidden(text: str, *, breaks: bool) -> Iterator[int]:
     """Yield the places that must be escaped."""
+    if text.isascii() and text.isprintable():
+        return
     if unicodedata.is_normalized("NFC", text) and all(_is_plain(each, breaks=breaks) for each in set(text)):
         return
     cluster = ""  # the letter before, with its accents

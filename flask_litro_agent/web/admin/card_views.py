@@ -9,6 +9,7 @@ from typing import Any
 from flask_litro_agent.contracts import Actor
 from flask_litro_agent.core.hindrances import Hindrance
 from flask_litro_agent.core.proposals import Proposal, State
+from flask_litro_agent.core.visible import visible_json
 from flask_litro_agent.installation import Installation
 from flask_litro_agent.web.admin.asked import asked
 from flask_litro_agent.web.admin.choices import Choices, choices_of
@@ -36,6 +37,11 @@ class CardView:
     @property
     def id(self) -> str:
         return self.proposal.id
+
+    @property
+    def arguments(self) -> str:
+        """The canonical arguments as JSON, with every character showing."""
+        return visible_json(self.proposal.arguments.decode())
 
     @property
     def version(self) -> str:
