@@ -44,16 +44,26 @@ def {name}(params, ctx):
 
 
 def proposal_site(
-    folder, *, wakes=False, access="", declares="", authenticated_at=None, extensions=(), **config
+    folder,
+    *,
+    wakes=False,
+    access="",
+    declares="",
+    reconciles=False,
+    authenticated_at=None,
+    extensions=(),
+    **config,
 ):
     """Return the site: X-Actor says who is signed in, ``app.extensions["done"]`` what its tools did.
 
-    ``access`` is the source of the agent's, ``declares`` that of more arguments of its ``Agent(...)``.
+    ``access`` is the source of the agent's, ``declares`` that of more arguments of its ``Agent(...)``; with
+    ``reconciles`` the other side has taken every refund.
     """
     desk = folder / "agents" / "desk"
     (desk / "tools").mkdir(parents=True, exist_ok=True)
     (desk / "agent.py").write_text(_AGENT.format(wakes=wakes, declares=declares) + access)
     inverse = ', inverse=lambda params, result: ("charge", {"order": params["order"]})'
+    inverse += ", reconcile=lambda key: True" if reconciles else ""
     (desk / "tools" / "refund.py").write_text(_TOOL.format(name="refund", more=inverse))
     (desk / "tools" / "charge.py").write_text(_TOOL.format(name="charge", more=", four_eyes=True"))
     app = Flask("site", root_path=str(folder), instance_path=str(folder / "instance"))

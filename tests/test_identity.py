@@ -1,15 +1,18 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta, timezone
 from types import SimpleNamespace
 from typing import Any
 
 import flask_login
 import pytest
-from flask import Flask, session
+from flask import Flask, jsonify, session
 from flask_security import RoleMixin, Security, SQLAlchemyUserDatastore, hash_password
 from flask_security import UserMixin as SecurityUserMixin
 from flask_sqlalchemy import SQLAlchemy
@@ -538,6 +541,98 @@ def test_an_id_from_a_lasting_column_outlives_a_new_password(shop: Shop) -> None
 def test_flask_security_without_a_security_object_says_so(app: Flask) -> None:
     with pytest.raises(ConfigurationError, match="this app has no Security"):
         current(app, of(FlaskSecurity()))
+
+
+# when somebody last proved who he is
+
+
+def proof_of(adapter: FlaskLogin | FlaskSecurity) -> Identity:
+    return Identity(adapter.request_loader, adapter.actor_loader, adapter.authenticated_at)
+
+
+def test_without_a_function_nobody_has_ever_proved_it(app: Flask) -> None:
+    with app.test_request_context():
+        assert Identity().authenticated_at() is None
+    assert not Identity().has_authenticated_at
+
+
+@pytest.mark.parametrize(
+    ("told", "read"),
+    [
+        (None, None),
+        (7, 7.0),
+        (1.5, 1.5),
+        (datetime(1970, 1, 1, 1, tzinfo=UTC), 3600.0),
+        (datetime(1970, 1, 1, 1, tzinfo=timezone(timedelta(hours=1))), 0.0),
+    ],
+)
+def test_the_time_may_be_a_number_or_a_datetime_with_its_zone(told: Any, read: float | None) -> None:
+    assert Identity(authenticated_at=lambda: told).authenticated_at() == read
+
+
+@pytest.mark.parametrize("told", [True, "7", math.nan, math.inf, datetime(2026, 1, 1), b"7", [7]])
+def test_a_proof_that_is_no_time_is_an_error(told: Any) -> None:
+    with pytest.raises(ConfigurationError, match="authenticated_at must return seconds"):
+        Identity(authenticated_at=lambda: told).authenticated_at()
+
+
+@pytest.fixture
+def strict_club(club: Flask) -> Flask:
+    """A club that asks for a fresh sign-in, with a page for each way in and out."""
+    club.config["LITRO_APPROVAL_FRESHNESS"] = 300
+    identity = proof_of(FlaskLogin())
+    ways: dict[str, Any] = {
+        "in": lambda: flask_login.login_user(MEMBERS["7"], remember=True),
+        "stale": lambda: flask_login.login_user(MEMBERS["7"], fresh=False),
+        "confirm": flask_login.confirm_login,
+        "out": flask_login.logout_user,
+        "proof": identity.authenticated_at,
+    }
+    for name, way in ways.items():
+        club.add_url_rule(f"/{name}", name, lambda way=way: jsonify(way()))
+    return club
+
+
+def test_flask_login_says_when_this_sessions_user_signed_in(strict_club: Flask) -> None:
+    client = strict_club.test_client()
+    assert client.get("/proof").json is None
+    before = time.time()
+    client.get("/in")
+    assert before <= client.get("/proof").json <= time.time()
+
+
+def test_flask_login_counts_a_user_whom_a_cookie_remembers_as_never(strict_club: Flask) -> None:
+    client = strict_club.test_client()
+    client.get("/in")
+    client.delete_cookie("session")
+    assert client.get("/proof").json is None
+    client.get("/confirm")
+    assert client.get("/proof").json == pytest.approx(time.time(), abs=30)
+
+
+@pytest.mark.parametrize("way", ["stale", "out"])
+def test_flask_login_says_never_for_one_who_proved_nothing(strict_club: Flask, way: str) -> None:
+    client = strict_club.test_client()
+    client.get("/in")
+    client.get(f"/{way}")
+    assert client.get("/proof").json is None
+
+
+def test_flask_login_keeps_nothing_where_nobody_asks(club: Flask) -> None:
+    FlaskLogin()
+    with club.test_request_context():
+        flask_login.login_user(MEMBERS["7"])
+        assert "litro_authenticated_at" not in session
+
+
+def test_flask_security_says_when_somebody_signed_in_and_nothing_after_the_sign_out(shop: Shop) -> None:
+    identity = proof_of(FlaskSecurity())
+    shop.app.add_url_rule("/proof", "proof", lambda: jsonify(identity.authenticated_at()))
+    before = time.time()
+    client = log_in(shop, identity)
+    assert before <= client.get("/proof").json <= time.time()
+    client.post("/logout")
+    assert client.get("/proof").json is None
 
 
 # optional packages

@@ -35,6 +35,9 @@ HEADERS: Final = {
     "Cache-Control": "no-store",
 }
 
+_UNDRAWN: Final = mark(
+    "This page could not be drawn. The ledger knows what was decided; the site's log has the error as"
+)
 _DRAWN: Final = "litro_admin_page"
 #: What the navigation offers, in this order: endpoint, label, permission.
 _PLACES: Final = (
@@ -93,7 +96,7 @@ class Rendering:
     def _broken(self, template: str, error: Exception) -> Response:
         error_id = secrets.token_hex(4)
         logger.error("litro admin: the template %s raised, %s", template, error_id, exc_info=error)
-        said = escape(say("This page could not be drawn; nothing was decided. The site's log has it as"))
+        said = escape(say(_UNDRAWN))
         way = escape(url_for("litro_admin.inbox"))
         html = f'<!doctype html><title>Litro</title><p>{said} {error_id}.</p><p><a href="{way}">Litro</a></p>'
         return _page(html, 500)

@@ -1,0 +1,80 @@
+"""A site's own templates, and what happens when one of them is broken."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.pages import open_page
+from tests.proposal_site import PROPOSALS, Browser, proposal_site
+
+OWN = {
+    "wins": ("inbox.html", "<title>Ours</title><p>{{ board.total }} wait, {{ actor.name }}</p>"),
+    "extends": (
+        "inbox.html",
+        '{% extends "litro_agent/admin/base.html" %}{% block main %}<h1>Ours</h1>{% endblock %}',
+    ),
+}
+BROKEN = {
+    "raises": "{{ board.nothing.at.all }}",
+    "is no template": "{% block %}",
+    "extends what is not there": '{% extends "litro_agent/admin/nothing.html" %}',
+    "divides by zero": "{{ 1 // 0 }}",
+    "knows no such page": "{{ url_for('litro_admin.no_such_page') }}",
+}
+
+
+@pytest.fixture
+def app(tmp_path):
+    return proposal_site(tmp_path)
+
+
+def override(tmp_path, name, source):
+    folder = tmp_path / "templates" / "litro_agent" / "admin"
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / name).write_text(source)
+
+
+@pytest.mark.parametrize("case", OWN)
+def test_a_template_of_the_sites_wins_by_its_name(app, tmp_path, case):
+    override(tmp_path, *OWN[case])
+    page = open_page(Browser(app), "/litro/")
+    assert page.status == 200
+    assert "Ours" in page.html
+    assert page.headers["Content-Security-Policy"]
+
+
+def test_a_template_with_another_name_changes_nothing(app, tmp_path):
+    override(tmp_path, "inbx.html", "ours")
+    assert open_page(Browser(app), "/litro/").title == "Inbox"
+
+
+@pytest.mark.parametrize("source", BROKEN.values(), ids=BROKEN)
+def test_one_that_is_broken_is_a_plain_page_with_an_id_that_the_log_has(app, tmp_path, caplog, source):
+    override(tmp_path, "inbox.html", source)
+    page = open_page(Browser(app), "/litro/")
+    assert page.status == 500
+    assert "This page could not be drawn" in page.text
+    assert "Traceback" not in page.html
+    assert page.headers["Content-Security-Policy"]
+    (record,) = [one for one in caplog.records if "the template inbox.html raised" in one.message]
+    assert record.message.split()[-1] in page.text
+
+
+def test_what_a_form_decided_stands_when_the_page_behind_it_breaks(app, tmp_path):
+    proposal_id = Browser(app, "eve").ask()["proposal_id"]
+    ops = Browser(app)
+    form = ops.form(proposal_id, back="inbox")
+    override(tmp_path, "inbox.html", BROKEN["raises"])
+    answer = open_page(ops, f"{PROPOSALS}/{proposal_id}/approve", form)
+    assert answer.status == 303
+    page = open_page(ops, answer.location)
+    assert page.status == 500
+    assert "The ledger knows what was decided" in page.text
+    assert app.extensions["done"] == [("refund", 1)]
+
+
+def test_a_broken_error_page_is_a_plain_page_as_well(app, tmp_path):
+    override(tmp_path, "sorry.html", BROKEN["raises"])
+    page = open_page(Browser(app, "bob"), "/litro/")
+    assert page.status == 500
+    assert "This page could not be drawn" in page.text
