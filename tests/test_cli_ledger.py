@@ -341,27 +341,6 @@ class TestPrune:
         write_session(app, "eve", "old", 2)
         assert read(runner(app)("prune", "--json")) == gone(sessions=1)
 
-    def test_a_store_that_names_no_owners_wants_a_person(self, tmp_path):
-        write_agent(tmp_path)
-        app = new_app(tmp_path, LITRO_SESSION_DAYS=1)
-        LitroAgent(app)
-        store = app.extensions[EXTENSION].store
-        other = new_app(tmp_path, LITRO_SESSION_DAYS=1)
-        LitroAgent(other, session_store=Contract(store))
-        write_session(app, "eve", "old", 2)
-        result = runner(other)("prune")
-        assert (result.exit_code, "name a person by --actor" in result.output) == (1, True)
-        assert read(runner(other)("prune", "--actor", "eve", "--days", "1", "--json"))["sessions"] == 1
-
-
-class Contract:
-    """A store with the contract's methods alone."""
-
-    def __init__(self, store):
-        names = "append read wait acquire renew release holder is_leased stop stopped last_seq list delete"
-        for name in names.split():
-            setattr(self, name, getattr(store, name))
-
 
 def write_session(app, owner, session, days):
     """Write a session that was last changed so many days ago."""

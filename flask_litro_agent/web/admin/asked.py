@@ -62,7 +62,7 @@ def asked(proposal: Proposal, scenes: Scenes, *, name: Callable[[str], str], lin
     found = Asked(proposer=proposer, owner=None if proposal.owner == proposal.proposer else owner)
     if proposal.session is None or proposal.turn is None or proposal.call_id is None:
         return replace(found, missing="by_hand")
-    key = SessionKey(proposal.agent, proposal.owner, proposal.session)
+    key = proposal.home or SessionKey(proposal.agent, proposal.owner, proposal.session)
     try:
         there = scenes.of(key, turn=proposal.turn, call_id=proposal.call_id)
     except SessionDeleted:
