@@ -621,7 +621,9 @@ class ByArguments:
 
     def decide(self, actor, facts, arguments):
         asked = actor.id, arguments is not None
-        return Verdict.abstain() if facts.name == "litro:approve" else self.answers.get(asked, Verdict.abstain())
+        return (
+            Verdict.abstain() if facts.name == "litro:approve" else self.answers.get(asked, Verdict.abstain())
+        )
 
 
 @pytest.fixture
