@@ -17,12 +17,17 @@ from flask_litro_agent.installation import Installation
 from flask_litro_agent.web import guards
 from flask_litro_agent.web.admin.answers import FormAnswers
 from flask_litro_agent.web.admin.card_views import CardViews
+from flask_litro_agent.web.admin.audit import AuditPages
+from flask_litro_agent.web.admin.ceiling import CeilingPages
 from flask_litro_agent.web.admin.entry import enter
 from flask_litro_agent.web.admin.inbox import InboxPages
+from flask_litro_agent.web.admin.ledger import LedgerPages
 from flask_litro_agent.web.admin.proposal import ProposalPages
 from flask_litro_agent.web.admin.rendering import HEADERS, Rendering, is_page
 from flask_litro_agent.web.admin.routes import Pages, Route
 from flask_litro_agent.web.admin.sessions import SessionPages
+from flask_litro_agent.web.admin.tools import ToolPages
+from flask_litro_agent.web.admin.usage import UsagePages
 from flask_litro_agent.web.admin.words import say
 from flask_litro_agent.web.slots import Slots
 
@@ -67,6 +72,11 @@ def _routes(installed: Installation, rendering: Rendering, cards: CardViews) -> 
         InboxPages(installed, rendering, cards),
         ProposalPages(installed, rendering, cards),
         SessionPages(installed, rendering),
+        LedgerPages(installed, rendering),
+        AuditPages(installed, rendering),
+        CeilingPages(installed, rendering),
+        ToolPages(installed, rendering),
+        UsagePages(installed, rendering),
     )
     for pages in rooms:
         yield from pages.routes()
