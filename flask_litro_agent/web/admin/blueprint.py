@@ -16,8 +16,8 @@ from flask_litro_agent.errors import AgentError, SignInNeeded, StoreError
 from flask_litro_agent.installation import Installation
 from flask_litro_agent.web import guards
 from flask_litro_agent.web.admin.answers import FormAnswers
-from flask_litro_agent.web.admin.card_views import CardViews
 from flask_litro_agent.web.admin.audit import AuditPages
+from flask_litro_agent.web.admin.card_views import CardViews
 from flask_litro_agent.web.admin.ceiling import CeilingPages
 from flask_litro_agent.web.admin.entry import enter
 from flask_litro_agent.web.admin.inbox import InboxPages

@@ -69,15 +69,15 @@ class LedgerPages:
         asked, books = read_filter(request.args), self._installed.books
         if books is None:
             return self._rendering.page("no_books.html", actor, title=say("Ledger"))
-        found, older = books.ledger.search(asked.wanted, after=request.args.get("after"), limit=_PAGE)
-        counts = books.ledger.counts(asked.wanted)
+        after, counts = request.args.get("after"), books.ledger.counts(asked.wanted)
+        found, older = books.ledger.search(asked.wanted, after=after, limit=_PAGE)
         offers = may(self._installed, actor, APPROVE)
         return self._rendering.page(
             "ledger.html",
             actor,
             rows=[self._row(one, offers=offers) for one in found],
             older=older,
-            is_first="after" not in request.args,
+            is_first=after is None,
             counts=[(state, say(name), counts.get(state, 0)) for state, name in _NAMES.items()],
             people=People(self._installed.identity),
             filter=asked,
