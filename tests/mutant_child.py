@@ -1,77 +1,118 @@
 """Runs tests against the package with one place of its source changed: ``mutant_child.py < mutants.json``.
 
-Each mutant is ``{"module", "old", "new", "tests"}``; one line of output says pytest's exit code for it, or why there
-was nothing to run. The changed source is only ever in this process's memory.
+Each mutant is ``{"module", "old", "new", "tests"}``; one line of output says ``died`` or ``lived``, or why there was
+nothing to run. The functions of the imported module get the changed source's code and have their own back afterwards.
 """
 
 from __future__ import annotations
 
 import contextlib
-import importlib.abc
-import importlib.machinery
-import importlib.util
+import functools
+import gc
+import importlib
 import io
 import json
 import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from types import ModuleType
+from types import CodeType, FunctionType
 from typing import Any
 
 import pytest
+from _pytest.runner import runtestprotocol
 
 ROOT = Path(__file__).parent.parent
-PACKAGE = "flask_litro_agent"
-QUIET = ["--assert=plain", "-x", "-q", "-o", "addopts=", "-p", "no:cacheprovider"]
+QUIET = ["--assert=plain", "-q", "-o", "addopts=", "-p", "no:cacheprovider", f"--rootdir={ROOT}"]
 
 
-class Changed(importlib.abc.MetaPathFinder, importlib.abc.InspectLoader):
-    """Finds one module, and gives it another source."""
+class Mutation:
+    """Collects the tests of all mutants, and in the place of a run tries one mutant after the other."""
 
-    def __init__(self, module: str, source: str) -> None:
-        self.module = module
-        self.source = source
+    def __init__(self, mutants: list[dict[str, Any]]) -> None:
+        self.mutants = mutants
+        self.fates: list[str] = []
 
-    def find_spec(self, name: str, path: Any, target: Any = None) -> importlib.machinery.ModuleSpec | None:
-        return importlib.util.spec_from_loader(name, self) if name == self.module else None
-
-    def get_source(self, fullname: str) -> str:
-        return self.source
-
-    def exec_module(self, module: ModuleType) -> None:
-        exec(compile(self.source, f"<changed {self.module}>", "exec"), module.__dict__)
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        for mutant in self.mutants:
+            asked = [item for item in session.items if _is_asked(item.nodeid, mutant["tests"])]
+            self.fates.append(_fate(mutant, asked))
+        return True
 
 
-@contextlib.contextmanager
-def changed(module: str, source: str) -> Iterator[None]:
-    """Import everything anew, that one module with this source."""
-    for name in list(sys.modules):
-        if name.split(".")[0] in (PACKAGE, "tests"):
-            del sys.modules[name]
-    finder = Changed(module, source)
-    sys.meta_path.insert(0, finder)
-    try:
-        yield
-    finally:
-        sys.meta_path.remove(finder)
+def _is_asked(node: str, tests: list[str]) -> bool:
+    return node in tests or node.partition("[")[0] in tests
 
 
-def run(mutant: dict[str, Any]) -> str:
-    """Return pytest's exit code, or a word for a mutant that is none."""
+def _fate(mutant: dict[str, Any], items: list[pytest.Item]) -> str:
     file = ROOT / Path(*mutant["module"].split(".")).with_suffix(".py")
     source = file.read_text()
     if mutant["old"] and source.count(mutant["old"]) != 1:
         return f"found {source.count(mutant['old'])} times"
-    source = source.replace(mutant["old"], mutant["new"]) if mutant["old"] else source
-    said = io.StringIO()
-    with changed(mutant["module"], source), contextlib.redirect_stdout(said):
-        code = pytest.main([*QUIET, f"--rootdir={ROOT}", *(str(ROOT / test) for test in mutant["tests"])])
-    return str(int(code)) if code in (0, 1) else f"exit {int(code)}: {said.getvalue()[-600:]}"
+    if not items:
+        return "no test"
+    changed = source.replace(mutant["old"], mutant["new"]) if mutant["old"] else source
+    with _changed(mutant["module"], source, changed):
+        return "died" if any(map(_fails, items)) else "lived"
+
+
+def _fails(item: pytest.Item) -> bool:
+    return any(report.failed for report in runtestprotocol(item, log=False, nextitem=None))
+
+
+@contextlib.contextmanager
+def _changed(module: str, source: str, changed: str) -> Iterator[None]:
+    """Give every function of the module whose code differs the changed code."""
+    before, after = (_functions(compile(text, module, "exec")) for text in (source, changed))
+    names = [name for name in before if _words(before[name]) != _words(after[name])]
+    assert bool(names) == (source != changed), f"a change outside of a function of {module}"
+    kept = [(each, each.__code__) for name in names for each in _living(module)[name]]
+    for each, _ in kept:
+        each.__code__ = after[each.__qualname__]
+    try:
+        yield
+    finally:
+        for each, code in kept:
+            each.__code__ = code
+
+
+@functools.cache
+def _living(module: str) -> dict[str, list[FunctionType]]:
+    """Return the functions of an imported module by qualified name, wherever they are kept."""
+    importlib.import_module(module)
+    found: dict[str, list[FunctionType]] = {}
+    for each in gc.get_objects():
+        if isinstance(each, FunctionType) and each.__module__ == module:
+            found.setdefault(each.__qualname__, []).append(each)
+    return found
+
+
+def _functions(code: CodeType) -> dict[str, CodeType]:
+    """Return the code of the module's functions and methods by qualified name; what is in them goes with them."""
+    found = {}
+    for each in code.co_consts:
+        if isinstance(each, CodeType) and "__module__" in each.co_names:  # the body of a class
+            found |= _functions(each)
+        elif isinstance(each, CodeType) and not each.co_name.startswith("<"):
+            found[each.co_qualname] = each
+    return found
+
+
+def _words(code: CodeType) -> Any:
+    """Return what a function does, wherever it stands in its file."""
+    consts = [_words(each) if isinstance(each, CodeType) else repr(each) for each in code.co_consts]
+    return code.co_code, code.co_names, code.co_varnames, code.co_freevars, consts
 
 
 if __name__ == "__main__":
     sys.path.insert(0, str(ROOT))
     os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
-    for each in json.load(sys.stdin):
-        print(json.dumps(run(each)), flush=True)
+    mutation = Mutation(json.load(sys.stdin))
+    tests = sorted({test for mutant in mutation.mutants for test in mutant["tests"]})
+    said = io.StringIO()
+    with contextlib.redirect_stdout(said):
+        code = pytest.main([*QUIET, *(str(ROOT / test) for test in tests)], plugins=[mutation])
+    if code:
+        sys.exit(said.getvalue()[-2000:])
+    for fate in mutation.fates:
+        print(json.dumps(fate))
