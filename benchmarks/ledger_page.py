@@ -20,6 +20,7 @@ from typing import Any
 from sqlalchemy import insert, select
 
 from flask_litro_agent import Actor
+from flask_litro_agent.core import search
 from flask_litro_agent.core.database import Database
 from flask_litro_agent.core.migration import upgrade
 from flask_litro_agent.core.proposals import sha256_of
@@ -130,6 +131,15 @@ def measure(folder: Path, uri: str | None, count: int) -> Iterator[tuple[str, fl
     yield f"CSV of all, {size // 1024} KiB", (time.perf_counter() - began) * 1000
 
 
+def plans(database: Database) -> Iterator[str]:
+    """Yield how SQLite goes about the page's questions."""
+    newest = select(proposal).order_by(proposal.c.created_at.desc(), proposal.c.id.desc()).limit(50)
+    for name, statement in (("newest", newest), ("settled counts", search._count_settled([]))):
+        text = statement.compile(database.engine, compile_kwargs={"literal_binds": True})
+        rows = database.read(lambda held, text=text: held.exec_driver_sql(f"EXPLAIN QUERY PLAN {text}").all())
+        yield f"{name}: {'; '.join(row[3] for row in rows)}"
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=10_000)
@@ -137,10 +147,12 @@ def main() -> None:
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         found = list(measure(Path(folder), given.uri, given.rows))
+        told = [] if given.uri else list(plans(open_database(f"sqlite:///{folder}/instance/litro/ledger.db")))
     bare = found[0][1]
     print(f"{given.rows} rows; medians of {TIMES}, in ms; how many times the bare SELECT")
     for name, ms in found:
         print(f"{name:32} {ms:9.2f} {ms / bare:8.1f}x")
+    print(*told, sep="\n")
 
 
 if __name__ == "__main__":
