@@ -37,6 +37,11 @@ __all__ = ["ToolContextFunction", "assemble"]
 
 ToolContextFunction = Callable[[ToolContext], Any]
 
+_NO_WEBHOOK_SECRET = (
+    "LITRO_WEBHOOK_URL is set and LITRO_WEBHOOK_SECRET is not: nobody could tell our messages from a stranger's; "
+    "set it to 'whsec_' and 32 random bytes in base64"
+)
+
 
 class _Faults:
     """Collects what is wrong, block by block."""
@@ -175,6 +180,8 @@ def _books(
             tools, protected=settings.protected_permissions, has_loader=identity.has_actor_loader
         )
     )
+    if settings.webhook_url and not settings.webhook_secret:
+        wrong.append(_NO_WEBHOOK_SECRET)
     if wrong:
         raise ConfigurationError(wrong)
     if not writes(tools):
@@ -185,7 +192,8 @@ def _books(
         engine=engine,
         tools=tools,
         declared=_declared(agents),
-        listeners=[signalling.hear],
+        witnesses=[signalling.hear],
+        name_of=identity.by_id,
     )
 
 
@@ -299,6 +307,8 @@ def _warnings(app: Flask, settings: Settings, books: Books | None) -> Iterator[s
         yield "LITRO_POLICIES is empty: no policy allows a call, so every tool is forbidden"
     if books and books.warning:
         yield books.warning
+    if books and books.courier and settings.admin_prefix and not settings.external_url:
+        yield "LITRO_EXTERNAL_URL is not set: the webhook's messages have no link to the card"
     if _psycopg_blocks():
         yield (
             "psycopg was imported before gevent patched the process and blocks every other request: "

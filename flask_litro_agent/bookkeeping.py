@@ -13,16 +13,19 @@ from sqlalchemy import URL, Engine, make_url
 from sqlalchemy.exc import ArgumentError
 
 from flask_litro_agent.agents import LoadedAgent
-from flask_litro_agent.contracts import Provider
+from flask_litro_agent.contracts import Actor, Provider
 from flask_litro_agent.core import migration
 from flask_litro_agent.core.audit import Audit
 from flask_litro_agent.core.ceiling import Ceiling, Level, Overview, agent_scope, tool_scope
 from flask_litro_agent.core.database import Database, check_engine
+from flask_litro_agent.core.deliveries import Deliveries
 from flask_litro_agent.core.ledger import Ledger
-from flask_litro_agent.core.news import Listener
+from flask_litro_agent.core.news import Witness
 from flask_litro_agent.core.usage import Usage, Used
 from flask_litro_agent.core.waiting import Waiting
 from flask_litro_agent.errors import ConfigurationError, LedgerAway
+from flask_litro_agent.notices.courier import Courier
+from flask_litro_agent.notices.webhook import Webhook
 from flask_litro_agent.sessions.mounts import network_filesystem
 from flask_litro_agent.settings import Settings
 from flask_litro_agent.tools import Tool
@@ -37,7 +40,10 @@ _AWAY = "the ledger's database does not answer: no proposal can be made or decid
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Books:
-    """What stands in the ledger's database; ``place`` names it without a secret, ``warning`` is for the report."""
+    """What stands in the ledger's database; ``place`` names it without a secret, ``warning`` is for the report.
+
+    ``courier`` is None on a site without a webhook.
+    """
 
     database: Database
     audit: Audit
@@ -45,6 +51,8 @@ class Books:
     ledger: Ledger
     usage: Usage
     waiting: Waiting
+    deliveries: Deliveries
+    courier: Courier | None
     place: str
     warning: str | None
 
@@ -56,15 +64,19 @@ def open_books(
     engine: GivenEngine | None,
     tools: Mapping[str, Mapping[str, Tool]],
     declared: Mapping[str, Level],
-    listeners: Sequence[Listener] = (),
+    witnesses: Sequence[Witness] = (),
+    name_of: Callable[[str], Actor | None],
 ) -> Books:
     """Return the app's books; ConfigurationError for a database that cannot carry them or is not up to date.
 
-    ``declared`` are the levels that agents ask for themselves, by scope; ``listeners`` hear what is committed.
+    ``declared`` are the levels that agents ask for themselves, by scope; ``witnesses`` hear what is committed;
+    ``name_of`` is the site's loader of people.
     """
     database = _database(app, settings, engine)
     url, warning = database.engine.url, _standing(database)
-    audit = Audit(database)
+    audit, deliveries = Audit(database), Deliveries(database)
+    courier = _courier(app, settings, deliveries, name_of)
+    everybody = [*([courier.hear] if courier else []), *witnesses]  # a message waits for no receiver
     return Books(
         database=database,
         audit=audit,
@@ -74,11 +86,19 @@ def open_books(
             first=first_level(settings),
             declared=declared,
             scopes=_scopes(tools),
-            listeners=listeners,
+            witnesses=everybody,
         ),
-        ledger=Ledger(database, audit, most_open=settings.max_open, listeners=listeners),
+        ledger=Ledger(
+            database,
+            audit,
+            most_open=settings.max_open,
+            witnesses=everybody,
+            announces=courier is not None,
+        ),
         usage=Usage(database),
         waiting=Waiting(database),
+        deliveries=deliveries,
+        courier=courier,
         place=_place(url),
         warning=warning,
     )
@@ -113,6 +133,15 @@ def usage_listener(books: Books, providers: Mapping[str, Provider]) -> OnTurnEnd
         books.usage.add(used, agent=end.key.agent, actor=end.actor_id, model=model)
 
     return add
+
+
+def _courier(
+    app: Flask, settings: Settings, deliveries: Deliveries, name_of: Callable[[str], Actor | None]
+) -> Courier | None:
+    if settings.webhook_url is None or settings.webhook_secret is None:
+        return None
+    webhook = Webhook(settings.webhook_url, settings.webhook_secret)
+    return Courier(app, settings, deliveries, webhook, name_of=name_of)
 
 
 def _database(app: Flask, settings: Settings, given: GivenEngine | None) -> Database:

@@ -48,6 +48,7 @@ def examine(app: Flask, installed: Installation) -> Iterator[Finding]:
     if installed.books:
         yield _schema(installed.books)
         yield _pruned(installed.books)
+        yield from _messages(installed.books)
     yield _server()
     said = (NO_SECRET_KEY, NO_HOSTS, installed.books and installed.books.warning)
     yield from (Finding("warn", warning) for warning in installed.report.warnings if warning not in said)
@@ -139,6 +140,29 @@ def _pruned(books: Books) -> Finding:
     return Finding(
         "warn", f"ledger: 'flask litro prune' has not run for {days} days: run it weekly by a timer"
     )
+
+
+def _messages(books: Books) -> Iterator[Finding]:
+    """Look for messages that the webhook's receiver did not take."""
+    if books.courier is None:
+        return
+    try:
+        backlog = books.deliveries.backlog()
+    except LedgerAway:
+        yield Finding("warn", "webhook: nobody can say what was delivered")
+        return
+    if not books.courier.is_private:
+        yield Finding(
+            "warn", "webhook: LITRO_WEBHOOK_URL is http://: everybody on the way can read the messages"
+        )
+    if backlog.failed or backlog.waiting:
+        yield Finding(
+            "warn",
+            f"webhook: {backlog.failed} messages were given up within a week and {backlog.waiting} wait for another "
+            "attempt: the site's log says what the receiver answered",
+        )
+    else:
+        yield Finding("ok", "webhook: the receiver takes what it is sent")
 
 
 def _server() -> Finding:

@@ -15,16 +15,16 @@ from flask import Flask, current_app, session
 
 from flask_litro_agent import identity as identities
 from flask_litro_agent.assembly import ToolContextFunction, assemble
-from flask_litro_agent.bookkeeping import GivenEngine
+from flask_litro_agent.bookkeeping import Books, GivenEngine
 from flask_litro_agent.cli import litro_commands
 from flask_litro_agent.contracts import Actor, SessionStore
 from flask_litro_agent.core.gate import AgentGate
 from flask_litro_agent.errors import ConfigurationError
 from flask_litro_agent.identity import ActorLoader, AuthenticatedAt, Identity, RequestLoader
-from flask_litro_agent.installation import EXTENSION, installed_in
+from flask_litro_agent.installation import EXTENSION, Installation, installed_in
+from flask_litro_agent.notices.heads import Heads
 from flask_litro_agent.report import Report
 from flask_litro_agent.turns.handover import hand_over
-from flask_litro_agent.turns.runner import Runner
 from flask_litro_agent.web.admin.blueprint import register_admin
 from flask_litro_agent.web.blueprint import register_routes
 from flask_litro_agent.web.slots import Slots
@@ -32,6 +32,8 @@ from flask_litro_agent.web.slots import Slots
 __all__ = ["LitroAgent"]
 
 logger = logging.getLogger("flask_litro_agent")
+
+_LAST_MESSAGES = 2.0
 
 Loader = TypeVar("Loader", bound=Callable[..., Any])
 
@@ -155,7 +157,8 @@ class LitroAgent:
         slots = Slots(most=settings.max_tails, most_per_actor=settings.max_actor_tails)
         register_routes(app, installed, slots, register_admin(app, installed, slots))
         app.cli.add_command(litro_commands())
-        _drain_at_exit(installed.runner)
+        _attend(app, installed.books)
+        _drain_at_exit(installed)
         logger.log(_level(installed.report), "%s", installed.report)
 
     def _before_init(self, loader: str) -> None:
@@ -171,11 +174,28 @@ def _level(report: Report) -> int:
     return logging.WARNING if report.warnings else logging.INFO
 
 
-def _drain_at_exit(runner: Runner) -> None:
-    reference = weakref.ref(runner)
+def _attend(app: Flask, books: Books | None) -> None:
+    """Let a process's first request begin what goes on beside its requests: at start-up it may still fork."""
+    if books is None:
+        return
+    heads, courier = Heads(books.audit), books.courier
+
+    def attend() -> None:
+        heads.attend()
+        if courier is not None:
+            courier.attend()
+
+    app.before_request_funcs.setdefault(None, []).insert(0, attend)
+
+
+def _drain_at_exit(installed: Installation) -> None:
+    runner = weakref.ref(installed.runner)
+    courier = weakref.ref(installed.books.courier) if installed.books and installed.books.courier else None
 
     def drain() -> None:
-        if (living := reference()) is not None:
+        if (living := runner()) is not None:
             living.drain()
+        if courier is not None and (sending := courier()) is not None:
+            sending.drain(_LAST_MESSAGES)
 
     atexit.register(drain)

@@ -233,7 +233,10 @@ class Settings:
         "default: any age",
     )
     webhook_url: str | None = _setting(
-        None, _optional(_url), "where a message is sent when a proposal waits; default: nowhere"
+        None,
+        _optional(_url),
+        "where a message is sent when a proposal waits; needs `LITRO_WEBHOOK_SECRET`; default: nowhere",
+        is_secret=True,
     )
     webhook_secret: str | None = _setting(
         None,

@@ -16,6 +16,7 @@ from tests.databases import (  # noqa: F401
     mariadb_server,
     postgresql_server,
 )
+from tests.receivers import receiver  # noqa: F401
 
 memory.use()
 hypothesis.settings.register_profile("shared", deadline=None, derandomize=bool(os.environ.get("CI")))

@@ -39,6 +39,8 @@ def prune(days: int, actor: str | None, as_json: bool) -> None:
     sessions = 0 if age is None else _prune_sessions(books.ledger if books else None, age, actor)
     rows = 0 if books is None else _prune_proposals(books.ledger, days, actor)
     used = 0 if books is None else books.usage.prune(days=days, actor=actor)
+    if books is not None:
+        books.deliveries.prune(days=days if actor is None else None)
     if as_json:
         return print_json({"proposals": rows, "sessions": sessions, "usage": used})
     return click.echo(f"{rows} proposals, {sessions} sessions and {used} rows of usage deleted")

@@ -18,7 +18,7 @@ from sqlalchemy import Connection, delete, insert, select, update
 from flask_litro_agent.core import tables
 from flask_litro_agent.core.audit import Audit
 from flask_litro_agent.core.database import Database
-from flask_litro_agent.core.news import CeilingChanged, Listener, spread
+from flask_litro_agent.core.news import CeilingChanged, Witness, spread
 from flask_litro_agent.errors import AgentError, BadRequest
 
 __all__ = [
@@ -152,18 +152,18 @@ class Ceiling:
         first: Level,
         declared: Mapping[str, Level],
         scopes: frozenset[str],
-        listeners: Sequence[Listener] = (),
+        witnesses: Sequence[Witness] = (),
     ) -> None:
         """``first`` is in force until somebody sets the site's level; ``scopes`` are those that exist.
 
-        ``listeners`` hear of every change.
+        ``witnesses`` hear of every change.
         """
         self._database = database
         self._audit = audit
         self._first = first
         self._declared = declared
         self._scopes = scopes | {SITE}
-        self._listeners = tuple(listeners)
+        self._witnesses = tuple(witnesses)
 
     def levels(self) -> Levels:
         """Read all levels and the epoch."""
@@ -234,7 +234,7 @@ class Ceiling:
 
     def _changed(self, scope: str, before: str | None, after: str | None, by: str) -> None:
         if before != after:
-            spread(CeilingChanged(scope=scope, before=before, after=after, by=by), self._listeners)
+            spread(CeilingChanged(scope=scope, before=before, after=after, by=by), self._witnesses)
 
 
 def agent_scope(agent: str) -> str:

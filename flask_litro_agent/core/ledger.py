@@ -19,7 +19,7 @@ from flask_litro_agent.core.claimants import Claimants
 from flask_litro_agent.core.claims import Claim, Claims, EpochMoved, Outcome, facts
 from flask_litro_agent.core.database import Database
 from flask_litro_agent.core.debts import Debts
-from flask_litro_agent.core.news import Listener, ProposalRecorded, ProposalSettled, spread
+from flask_litro_agent.core.news import ProposalRecorded, ProposalSettled, Witness, spread
 from flask_litro_agent.core.proposals import Proposal, ProposalDraft, State
 from flask_litro_agent.core.recording import Dismissed, Flooded, Recorded, Recording, Twin
 from flask_litro_agent.core.search import Wanted
@@ -34,7 +34,8 @@ _BATCH = 500
 class Ledger:
     """The proposals of one site; ``most_open`` in each session, ``dismissed_ms`` how long a dismissal answers.
 
-    ``listeners`` hear of every new row and of every end that is written down.
+    ``witnesses`` hear of every new row and of every end that is written down; with ``announces`` each new row has a
+    message for the webhook beside it.
     """
 
     def __init__(
@@ -44,12 +45,15 @@ class Ledger:
         *,
         most_open: int = 5,
         dismissed_ms: int = 600_000,
-        listeners: Sequence[Listener] = (),
+        witnesses: Sequence[Witness] = (),
+        announces: bool = False,
     ) -> None:
         self._database = database
         self._audit = audit
-        self._listeners = tuple(listeners)
-        self._recording = Recording(database, most_open=most_open, dismissed_ms=dismissed_ms)
+        self._witnesses = tuple(witnesses)
+        self._recording = Recording(
+            database, most_open=most_open, dismissed_ms=dismissed_ms, announces=announces
+        )
         self._debts = Debts(database)
         self._claimants = Claimants(database)
         self._claims = Claims(database, audit, self._claimants)
@@ -58,7 +62,7 @@ class Ledger:
         """Record a proposal, or say why there is no new one."""
         recorded = self._recording.record(draft)
         if isinstance(recorded, Recorded) and recorded.is_new:
-            spread(ProposalRecorded(recorded.proposal), self._listeners)
+            spread(ProposalRecorded(recorded.proposal), self._witnesses)
         return recorded
 
     def get(self, proposal_id: str) -> Proposal | None:
@@ -229,7 +233,7 @@ class Ledger:
         return None if closed is None else self._told(closed)
 
     def _told(self, settled: Proposal) -> Proposal:
-        spread(ProposalSettled(settled), self._listeners)
+        spread(ProposalSettled(settled), self._witnesses)
         return settled
 
     def _audited(

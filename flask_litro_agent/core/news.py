@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from flask_litro_agent.core.proposals import Proposal
 
-__all__ = ["CeilingChanged", "Listener", "News", "ProposalRecorded", "ProposalSettled", "spread"]
+__all__ = ["CeilingChanged", "News", "ProposalRecorded", "ProposalSettled", "Witness", "spread"]
 
 logger = logging.getLogger(__name__)
 
@@ -41,15 +41,15 @@ class CeilingChanged:
 
 
 News = ProposalRecorded | ProposalSettled | CeilingChanged
-Listener = Callable[[News], None]
+Witness = Callable[[News], None]
 
 
-def spread(news: News, listeners: Iterable[Listener]) -> None:
-    """Tell each listener; what one raises is logged, and the others are still told."""
-    for listener in listeners:
+def spread(news: News, witnesses: Iterable[Witness]) -> None:
+    """Tell each witness; what one raises is logged, and the others are still told."""
+    for witness in witnesses:
         try:
-            listener(news)
+            witness(news)
         except KeyboardInterrupt:
             raise
         except BaseException:  # also SystemExit: what is told of has happened
-            logger.exception("litro: a listener failed at %s", type(news).__name__)
+            logger.exception("litro: a witness failed at %s", type(news).__name__)

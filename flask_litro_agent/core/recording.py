@@ -14,7 +14,7 @@ from sqlalchemy.exc import IntegrityError
 
 from flask_litro_agent import strict_json
 from flask_litro_agent.contracts import SessionKey
-from flask_litro_agent.core import debts, standing
+from flask_litro_agent.core import debts, deliveries, standing
 from flask_litro_agent.core.database import Database
 from flask_litro_agent.core.proposals import (
     Proposal,
@@ -63,12 +63,18 @@ class Flooded:
 
 
 class Recording:
-    """Writes drafts into the ledger; ``most_open`` is for each agent, owner and session."""
+    """Writes drafts into the ledger; ``most_open`` is for each agent, owner and session.
 
-    def __init__(self, database: Database, *, most_open: int, dismissed_ms: int) -> None:
+    With ``announces`` a message about each new row is written beside it, for the webhook.
+    """
+
+    def __init__(
+        self, database: Database, *, most_open: int, dismissed_ms: int, announces: bool = False
+    ) -> None:
         self._database = database
         self._most_open = most_open
         self._dismissed_ms = dismissed_ms
+        self._announces = announces
 
     def record(self, draft: ProposalDraft) -> Recorded | Twin | Dismissed | Flooded:
         """Record it in one transaction; when another took a key first, look again."""
@@ -91,7 +97,12 @@ class Recording:
         if dismissed := self._dismissed(connection, now, draft, keys):
             return Dismissed(dismissed)
         place = self._free_place(connection, now, keys)
-        return Flooded(self._most_open) if place is None else _insert(connection, now, draft, keys, place)
+        if place is None:
+            return Flooded(self._most_open)
+        recorded = _insert(connection, now, draft, keys, place)
+        if self._announces:
+            deliveries.announce(connection, deliveries.RECORDED, recorded.proposal.id, now)
+        return recorded
 
     def _met(self, connection: Connection, twin: Proposal, draft: ProposalDraft, keys: _Keys) -> Twin:
         """Let a session that is shown another one's proposal hear how it ends, as long as that is still to come."""

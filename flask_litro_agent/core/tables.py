@@ -190,7 +190,7 @@ listener = Table(
 )
 Index(f"{PREFIX}listener_session", listener.c.session_key)
 
-#: Messages that a webhook's receiver has not taken yet.
+#: Messages to the webhook's receiver.
 delivery = Table(
     f"{PREFIX}delivery",
     metadata,
@@ -198,7 +198,7 @@ delivery = Table(
     Column("event", _name(32), nullable=False),
     Column("proposal", _name(32), nullable=False),
     Column("created_at", BigInteger, nullable=False),
-    Column("due_at", BigInteger, nullable=False),
+    Column("due_at", BigInteger),  # none once it is over
     Column("attempts", Integer, nullable=False),
     Column("failed_at", BigInteger),
     UniqueConstraint("proposal", "event"),

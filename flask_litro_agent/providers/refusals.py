@@ -18,7 +18,7 @@ from typing import Any
 
 from flask_litro_agent.contracts import ProviderError
 
-__all__ = ["complaint", "read_refusal", "refusal"]
+__all__ = ["complaint", "read_refusal", "refusal", "retry_after"]
 
 _LONGEST = 300
 _RETRYABLE = frozenset({"rate_limit", "overloaded", "server", "network", "truncated", "timeout"})
@@ -140,8 +140,21 @@ def refusal(
         sentence + (f": {words}" if words else "") + (f" [request {request_id}]" if request_id else ""),
         status=status,
         retryable=_retryable(code, headers),
-        retry_after=_retry_after(headers),
+        retry_after=retry_after(headers),
     )
+
+
+def retry_after(headers: Mapping[str, str]) -> float | None:
+    """Return seconds, from ``retry-after-ms`` or ``Retry-After`` (RFC 9110, 10.2.3)."""
+    if (milliseconds := _number(headers.get("retry-after-ms"))) is not None:
+        return milliseconds / 1000
+    value = headers.get("retry-after", "").strip()
+    if (seconds := _number(value)) is not None:
+        return seconds
+    try:
+        return max(0.0, parsedate_to_datetime(value).timestamp() - time.time())
+    except (TypeError, ValueError, OverflowError, OSError):
+        return None
 
 
 def _payload(body: bytes) -> Any:
@@ -210,19 +223,6 @@ def _retryable(code: str, headers: Mapping[str, str]) -> bool:
         case "false":
             return False
     return code in _RETRYABLE
-
-
-def _retry_after(headers: Mapping[str, str]) -> float | None:
-    """Return seconds, from ``retry-after-ms`` or ``Retry-After`` (RFC 9110, 10.2.3)."""
-    if (milliseconds := _number(headers.get("retry-after-ms"))) is not None:
-        return milliseconds / 1000
-    value = headers.get("retry-after", "").strip()
-    if (seconds := _number(value)) is not None:
-        return seconds
-    try:
-        return max(0.0, parsedate_to_datetime(value).timestamp() - time.time())
-    except (TypeError, ValueError, OverflowError, OSError):
-        return None
 
 
 def _number(value: str | None) -> float | None:

@@ -65,7 +65,7 @@ def _make_listeners_and_deliveries() -> None:
         sa.Column("event", _name(32), nullable=False),
         sa.Column("proposal", _name(32), nullable=False),
         sa.Column("created_at", sa.BigInteger, nullable=False),
-        sa.Column("due_at", sa.BigInteger, nullable=False),
+        sa.Column("due_at", sa.BigInteger),
         sa.Column("attempts", sa.Integer, nullable=False),
         sa.Column("failed_at", sa.BigInteger),
         sa.UniqueConstraint("proposal", "event"),
