@@ -175,7 +175,7 @@ def test_control_reading_first_and_writing_then_sends_twice(database, database_u
 
 @pytest.mark.parametrize("end", ["dismissed", "claimed", "expired", "gone"])
 def test_a_proposal_that_no_longer_waits_is_not_announced(clock, bench, kept, end):
-    proposal = bench.propose()
+    proposal = bench.propose(session=None)
     match end:
         case "dismissed":
             bench.dismiss(proposal)
@@ -186,7 +186,7 @@ def test_a_proposal_that_no_longer_waits_is_not_announced(clock, bench, kept, en
         case "gone":
             bench.dismiss(proposal)
             clock.move(1)
-            bench.ledger.prune(days=0)
+            assert bench.ledger.prune(days=0) == 1
     assert not take(kept).is_true
 
 
@@ -285,10 +285,10 @@ def test_the_row_of_an_unknown_outcome_stays_as_long_as_that(clock, bench, kept)
 
 
 def test_the_rows_of_proposals_that_are_gone_go_too(clock, bench, kept):
-    bench.dismiss(bench.propose())
+    bench.dismiss(bench.propose(session=None))
     bench.propose()
     clock.move(1)
-    bench.ledger.prune(days=0)
+    assert bench.ledger.prune(days=0) == 1
     assert kept.prune(days=None) == 1
     assert len(ids(clock)) == 1
 
