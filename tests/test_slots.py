@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import gc
 import threading
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 
 import pytest
 from flask import Response, request
 
 from flask_litro_agent.errors import Overloaded
-from flask_litro_agent.web.slots import Slots, serves_one_at_a_time
+from flask_litro_agent.web.slots import Slots, refuse_one_at_a_time
 from tests.asking import delete, eventually, get, on_disk, post, rounds, running, site
 
 GUNICORN = "gunicorn/27.0.1"
@@ -106,7 +106,8 @@ class TestServers:
         ],
     )
     def test_gunicorns_sync_worker_is_known_by_its_environ(self, environ, refused):
-        assert serves_one_at_a_time(environ) is refused
+        with pytest.raises(Overloaded, match="one request at a time") if refused else nullcontext():
+            refuse_one_at_a_time(environ)
 
     @pytest.mark.parametrize(
         ("environ", "most"),

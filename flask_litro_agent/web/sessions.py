@@ -9,20 +9,16 @@ from typing import Any
 from flask import Response, jsonify, request
 
 from flask_litro_agent.contracts import Actor, SessionKey
-from flask_litro_agent.errors import NotFound, Overloaded
+from flask_litro_agent.errors import NotFound
 from flask_litro_agent.installation import Installation
 from flask_litro_agent.turns.tail import Tail
 from flask_litro_agent.web import clients, guards
-from flask_litro_agent.web.slots import Slot, Slots, serves_one_at_a_time
+from flask_litro_agent.web.slots import Slot, Slots, refuse_one_at_a_time
 
 __all__ = ["SessionViews"]
 
 logger = logging.getLogger(__name__)
 
-_ONE_AT_A_TIME = (
-    "this server's worker serves one request at a time (gunicorn's sync worker); "
-    "start it with -k gevent or -k gthread"
-)
 _MOST_SEQ = 10**15 - 1
 
 
@@ -106,8 +102,7 @@ class SessionViews:
         return actor, SessionKey(agent, actor.id, session)
 
     def _slot(self, actor: Actor) -> Slot:
-        if serves_one_at_a_time(request.environ):
-            raise Overloaded(_ONE_AT_A_TIME, retry_after=60)
+        refuse_one_at_a_time(request.environ)
         return self._slots.take(actor.id, request.environ)
 
     def _tail(

@@ -12,8 +12,12 @@ from flask import Response
 
 from flask_litro_agent.errors import Overloaded
 
-__all__ = ["Slot", "Slots", "serves_one_at_a_time"]
+__all__ = ["Slot", "Slots", "refuse_one_at_a_time"]
 
+_ONE_AT_A_TIME = (
+    "this server's worker serves one request at a time (gunicorn's sync worker); "
+    "start it with -k gevent or -k gthread"
+)
 _PLENTY = 500
 _POOL = 4
 
@@ -75,10 +79,11 @@ class Slot:
             self.give_back()
 
 
-def serves_one_at_a_time(environ: Mapping[str, Any]) -> bool:
-    """Whether this is a gunicorn ``sync`` worker, which a single stream would keep from everybody else."""
+def refuse_one_at_a_time(environ: Mapping[str, Any]) -> None:
+    """Raise Overloaded in a gunicorn ``sync`` worker, which a single stream would keep from everybody else."""
     software = str(environ.get("SERVER_SOFTWARE", ""))
-    return software.startswith("gunicorn") and not environ.get("wsgi.multithread")
+    if software.startswith("gunicorn") and not environ.get("wsgi.multithread"):
+        raise Overloaded(_ONE_AT_A_TIME, retry_after=60)
 
 
 def _suitable(environ: Mapping[str, Any]) -> int:

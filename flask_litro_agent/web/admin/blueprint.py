@@ -22,6 +22,7 @@ from flask_litro_agent.web.admin.ceiling import CeilingPages
 from flask_litro_agent.web.admin.entry import enter
 from flask_litro_agent.web.admin.inbox import InboxPages
 from flask_litro_agent.web.admin.ledger import LedgerPages
+from flask_litro_agent.web.admin.live import LivePages
 from flask_litro_agent.web.admin.proposal import ProposalPages
 from flask_litro_agent.web.admin.rendering import HEADERS, Rendering, is_page
 from flask_litro_agent.web.admin.routes import Pages, Route
@@ -47,14 +48,16 @@ def register_admin(app: Flask, installed: Installation, slots: Slots) -> FormAns
     if prefix is None:
         return None
     rendering, cards = Rendering(installed), CardViews(installed)
-    app.register_blueprint(_blueprint(installed, rendering, cards, prefix))
+    app.register_blueprint(_blueprint(installed, rendering, cards, slots, prefix))
     app.after_request_funcs.setdefault(None, []).insert(0, _last_word(prefix))
     return FormAnswers(installed, rendering, cards)
 
 
-def _blueprint(installed: Installation, rendering: Rendering, cards: CardViews, prefix: str) -> Blueprint:
+def _blueprint(
+    installed: Installation, rendering: Rendering, cards: CardViews, slots: Slots, prefix: str
+) -> Blueprint:
     blueprint = Blueprint(_NAME, "flask_litro_agent", url_prefix=prefix, template_folder="templates")
-    for route in _routes(installed, rendering, cards):
+    for route in _routes(installed, rendering, cards, slots):
         view = _entered(installed, rendering, route)
         blueprint.add_url_rule(route.rule, route.endpoint, view, methods=route.methods)
 
@@ -67,10 +70,11 @@ def _blueprint(installed: Installation, rendering: Rendering, cards: CardViews, 
     return blueprint
 
 
-def _routes(installed: Installation, rendering: Rendering, cards: CardViews) -> Iterator[Route]:
+def _routes(installed: Installation, rendering: Rendering, cards: CardViews, slots: Slots) -> Iterator[Route]:
     rooms: tuple[Pages, ...] = (
         InboxPages(installed, rendering, cards),
         ProposalPages(installed, rendering, cards),
+        LivePages(installed, slots),
         SessionPages(installed, rendering),
         LedgerPages(installed, rendering),
         AuditPages(installed, rendering),

@@ -42,11 +42,13 @@ class InboxPages:
         """Show what waits."""
         filters = {name: value for name in FILTERS if (value := request.args.get(name, ""))}
         books, people = self._installed.books, People(self._installed.identity)
+        mark = None if books is None else books.waiting.pulse().mark  # first: what comes after it is news
         board = _NOTHING if books is None else books.waiting.board(**filters)
         return self._rendering.page(
             "inbox.html",
             actor,
             board=board,
+            mark=mark,
             lists=self._lists(board, actor, people),
             filters=filters,
             has_filters=bool(filters) or board.total >= _MANY,

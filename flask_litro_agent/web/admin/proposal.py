@@ -37,6 +37,7 @@ class ProposalPages:
     def proposal(self, actor: Actor, proposal_id: str) -> Response:
         """Show the proposal as it stands now."""
         books = self._installed.books
+        mark = books.waiting.pulse().mark if books else None  # first: what comes after it is news
         found = books.ledger.get(proposal_id) if books and is_proposal_id(proposal_id) else None
         if books is None or found is None:
             raise NotFound("there is no such proposal")
@@ -46,6 +47,7 @@ class ProposalPages:
             "proposal.html",
             actor,
             view=view,
+            mark=mark,
             people=people,
             history=history_of(found, books.audit.about(found.id), people),
             made_from=books.ledger.get(found.made_from) if found.made_from else None,
