@@ -8,7 +8,6 @@ import queue
 import signal
 import subprocess
 import sys
-import threading
 import time
 from contextlib import contextmanager
 from pathlib import Path
@@ -196,10 +195,9 @@ def test_a_slow_receiver_holds_up_no_event_hub(tmp_path, receiver):
 def test_under_test_nothing_is_sent_of_its_own_accord(app, receiver):
     """A test's transactions belong to the test."""
     app.testing = True
-    before = threading.active_count()
     propose(app, 1)
     Browser(app, "eve").get("x")
-    assert threading.active_count() == before
+    assert courier_of(app)._process().thread is None
     courier_of(app).deliver()
     assert len(receiver.got) == 1
 
