@@ -10,13 +10,16 @@ import multiprocessing
 import os
 import random
 import signal
+import subprocess
 import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from sqlalchemy import BigInteger, ColumnElement, insert, literal_column, update
 
+from flask_litro_agent.core import database as databases
 from flask_litro_agent.core.claims import Claim
 from flask_litro_agent.core.database import Database, open_engine
 from flask_litro_agent.core.proposals import Proposal, State
@@ -26,6 +29,24 @@ from tests.ledger_bench import LedgerBench
 #: The time as a row of a table, for tests that move it under several processes.
 CLOCK_ROW = 9
 SHARED_CLOCK = literal_column(f"(SELECT value FROM litro_epoch WHERE id = {CLOCK_ROW})", BigInteger)
+
+
+def ledger_child(what: str, uri: str, folder: Path, variant: str, *numbers: int) -> subprocess.Popen[bytes]:
+    """Start this module as a process, in a group of its own."""
+    words = [what, uri, str(folder), variant, *map(str, numbers)]
+    command = [sys.executable, "-m", "tests.ledger_child", *words]
+    return subprocess.Popen(command, stderr=subprocess.PIPE, start_new_session=True)
+
+
+def run_ledger_child(*words: Any, seconds: float) -> None:
+    """Run it to its end, and leave none of its workers behind when it does not come."""
+    with ledger_child(*words) as child:
+        try:
+            said = child.communicate(timeout=seconds)[1]
+        except subprocess.TimeoutExpired:
+            os.killpg(child.pid, signal.SIGKILL)
+            raise
+    assert child.returncode == 0, said.decode()[-3000:]
 
 
 def work_off(bench: LedgerBench, folder: Path, variant: str, ones: list[Proposal]) -> None:
@@ -85,7 +106,7 @@ def race(uri: str, folder: Path, variant: str, processes: int) -> int:
     """Let so many processes work off every proposal; the one half in one order, the other in others."""
 
     def worker(number: int) -> None:
-        bench, ones = opened(uri)
+        bench, ones = opened(uri, clock=SHARED_CLOCK)
         if number % 2:
             random.Random(number).shuffle(ones)
         work_off(bench, folder, variant, ones)
@@ -185,6 +206,7 @@ def opened(uri: str, *, clock: ColumnElement[int] | None = None) -> tuple[Ledger
 
 
 if __name__ == "__main__":
+    databases._PATIENCE = 600.0  # of 64 processes on two cores one may wait for long
     what, uri, folder, variant, *numbers = sys.argv[1:]
     job = {"race": race, "decide": decide, "chaos": chaos, "stop": stop}[what]
     sys.exit(job(uri, Path(folder), variant, *map(int, numbers)))
