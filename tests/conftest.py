@@ -7,6 +7,8 @@ from collections.abc import Generator
 
 import hypothesis
 import pytest
+from xdist.remote import Producer
+from xdist.scheduler import WorkStealingScheduling
 
 from tests import memory
 from tests.databases import (  # noqa: F401
@@ -21,6 +23,12 @@ from tests.receivers import receiver  # noqa: F401
 memory.use()
 hypothesis.settings.register_profile("shared", deadline=None, derandomize=bool(os.environ.get("CI")))
 hypothesis.settings.load_profile("shared")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> WorkStealingScheduling:
+    """Let neighbours run in one process, which has started what they need, and whoever is idle take from the rest."""
+    return WorkStealingScheduling(config, log)
 
 
 @pytest.hookimpl(wrapper=True)
