@@ -119,7 +119,9 @@ class Installation:
                 return False
             assignment = self._assignment(key.agent, actor, "wake", self.gate)
             return self.runner.wake(key, assignment) is not None
-        except Exception:  # the site's loader, or a database; the decision stands
+        except KeyboardInterrupt:
+            raise
+        except BaseException:  # the site's loader, or a database; the decision stands
             logger.exception("litro: agent %s was not woken", key.agent)
             return False
 

@@ -31,7 +31,7 @@ from flask_litro_agent.errors import (
 from flask_litro_agent.policies.permissions import Permissions
 from flask_litro_agent.settings import Settings
 from flask_litro_agent.tools import Mode, ui
-from tests.bench import until
+from tests.bench import SOON, in_background, until
 from tests.gate_bench import ANN, OLA, TTL_MS, GateBench, Order, Spy
 
 HANDLED = "This proposal expired or was already handled"
@@ -378,17 +378,70 @@ def test_a_proposer_who_lost_the_permission_makes_it_void(bench, spy):
     assert spy.runs == 0
 
 
-def test_a_loader_that_raises_decides_nothing(bench, spy):
+ENDS = [RuntimeError("canary"), SystemExit("canary"), BaseException("canary"), GeneratorExit()]
+DECISIONS = {
+    "approve": lambda gate, one: gate.approve(one.id, one.digest, OLA),
+    "dismiss": lambda gate, one: gate.dismiss(one.id, one.digest, OLA),
+    "answer": lambda gate, one: gate.answer(one.id, OLA, happened=True),
+    "reconcile": lambda gate, one: gate.reconcile(one.id, OLA),
+    "read": lambda gate, one: gate.proposal(one.id, OLA),
+    "admit": lambda gate, one: gate.admits(OLA, "litro:admin"),
+}
+
+
+def unchecked(decide):
+    """Expect one sentence that says that nothing was done, and none of the words of what was raised."""
+    with pytest.raises(AgentError, match=r"could not be checked \(error .*\): nothing was done") as caught:
+        decide()
+    assert (type(caught.value), caught.value.status) == (AgentError, 503)
+    assert "canary" not in caught.value.message
+
+
+@pytest.mark.parametrize("error", ENDS, ids=repr)
+@pytest.mark.parametrize("decision", DECISIONS)
+def test_whatever_a_loader_raises_about_the_operator_decides_nothing(bench, spy, decision, error):
     proposal = bench.propose()
-
-    def broken(actor_id):
-        if actor_id == "ann":
-            raise RuntimeError("canary-database")
-        return OLA
-
-    with pytest.raises(RuntimeError):
-        bench.approve(proposal, gate=bench.gate_for(spy.tool(), actor_loader=broken))
+    gate = bench.gate_for(spy.tool(), actor_loader=lambda actor_id: raises(error)(None, None))
+    unchecked(lambda: DECISIONS[decision](gate, proposal))
     assert (spy.runs, bench.now(proposal).state) == (0, State.PROPOSED)
+
+
+@pytest.mark.parametrize("error", ENDS, ids=repr)
+def test_whatever_a_loader_raises_about_the_proposer_leaves_it_open(bench, spy, error):
+    proposal = bench.propose()
+    gate = bench.gate_for(
+        spy.tool(), actor_loader=lambda actor_id: OLA if actor_id == "ola" else raises(error)(None, None)
+    )
+    unchecked(lambda: bench.approve(proposal, gate=gate))
+    assert (spy.runs, bench.now(proposal).state) == (0, State.PROPOSED)
+    assert bench.approve(proposal).state is State.EXECUTED, "a site that is whole again decides"
+
+
+@pytest.mark.parametrize("error", ENDS, ids=repr)
+def test_whatever_a_schema_raises_leaves_it_open(tmp_path, error):
+    raised = []
+
+    def check(value):
+        if raised:
+            raise error
+
+    class Checked(Schema):
+        number = fields.Integer(required=True, strict=True, validate=check)
+
+    spy = Spy()
+    bench = GateBench(tmp_path, spy.tool(params=Checked))
+    proposal = bench.propose()
+    raised.append(error)
+    unchecked(lambda: bench.approve(proposal))
+    assert (spy.runs, bench.now(proposal).state) == (0, State.PROPOSED)
+
+
+def test_ctrl_c_is_nobodys_answer(bench, spy):
+    proposal = bench.propose()
+    gate = bench.gate_for(spy.tool(), actor_loader=lambda actor_id: raises(KeyboardInterrupt())(None, None))
+    with pytest.raises(KeyboardInterrupt):
+        bench.approve(proposal, gate=gate)
+    assert bench.now(proposal).state is State.PROPOSED
 
 
 # --- four eyes ---
@@ -662,6 +715,61 @@ def test_a_broken_policy_is_noted_at_an_approval(judged):
     assert [(row["code"], row["origin"]) for row in judged.refusals()] == [("policy_error", "approval")]
 
 
+class Waits:
+    """Says nothing to whoever it waits for, before ``go``; allows everybody else."""
+
+    def __init__(self, *names):
+        self.names = names
+        self.go, self.asked = threading.Event(), threading.Event()
+
+    def decide(self, actor, facts, arguments):
+        if actor.id in self.names and facts.name != "litro:approve":
+            self.asked.set()
+            self.go.wait(60)
+        return Verdict.allow()
+
+
+@pytest.fixture
+def slow(tmp_path):
+    """A bench whose policies have a second; ``slow.waits`` never answers about who is in its ``names``."""
+    spy, waits = Spy(), Waits()
+    bench = GateBench(tmp_path, spy.tool(), policies=[Permissions(), waits], policy_seconds=1.0)
+    bench.waits, bench.spy = waits, spy
+    yield bench
+    waits.go.set()
+
+
+def test_a_policy_that_does_not_answer_about_the_proposer_is_a_deny(slow, caplog):
+    """J2: it times out."""
+    proposal = slow.propose()
+    slow.waits.names = ("ann",)
+    assert voided(slow, proposal) == "proposer_forbidden"
+    assert slow.spy.runs == 0
+    assert [row["code"] for row in slow.refusals()] == ["policy_error"]
+    assert "Waits said nothing about change within 1 seconds: denied" in caplog.text
+
+
+def test_a_policy_that_does_not_answer_about_the_operator_leaves_it_open(slow):
+    proposal = slow.propose()
+    slow.waits.names = ("ola",)
+    forbidden(slow, proposal)
+    assert slow.spy.runs == 0
+    slow.waits.names = ()
+    assert slow.approve(proposal).state is State.EXECUTED
+
+
+def test_control_without_its_limit_an_approval_waits_for_the_policy(slow):
+    proposal = slow.propose()
+    slow.waits.names = ("ann",)
+    thread, _ = in_background(lambda: slow.approve(proposal, gate=slow.gate.within(inline)))
+    assert slow.waits.asked.wait(SOON)
+    thread.join(0.5)
+    assert thread.is_alive()
+    slow.waits.go.set()
+    thread.join(SOON)
+    assert slow.now(proposal).state is State.EXECUTED
+
+
 # --- the order of the checks ---
 
 
@@ -691,6 +799,72 @@ def test_void_reasons_come_in_their_order(tmp_path):
     assert voided(bench, proposals[3]) == "proposer_unknown"
     bench.people["ann"] = ANN
     assert voided(bench, proposals[4]) == "as_of_changed"
+
+
+# --- no thread is left ---
+
+
+@contextlib.contextmanager
+def no_thread_left():
+    """Let no thread start: none has room for a stack of a petabyte."""
+    threading.stack_size(1 << 50)
+    try:
+        yield
+    finally:
+        threading.stack_size(0)
+
+
+def test_who_cannot_beat_claims_nothing(bench, spy):
+    proposal = bench.propose()
+    with no_thread_left(), pytest.raises(Overloaded, match="no thread is left"):
+        bench.approve(proposal, gate=bench.gate.within(inline))
+    assert (spy.runs, bench.now(proposal).state) == (0, State.PROPOSED)
+    assert bench.approve(proposal).state is State.EXECUTED
+
+
+class Stuck:
+    """A ledger after whose claim no thread can start any more."""
+
+    def __init__(self, ledger, stack):
+        self._ledger = ledger
+        self._stack = stack
+
+    def __getattr__(self, name):
+        return getattr(self._ledger, name)
+
+    def claim(self, *given, **named):
+        claimed = self._ledger.claim(*given, **named)
+        self._stack.enter_context(no_thread_left())
+        return claimed
+
+
+def test_a_tool_whose_thread_cannot_start_has_failed_for_sure_and_at_once(bench, spy):
+    proposal = bench.propose()
+    with contextlib.ExitStack() as stack:
+        gate = bench.gate_for(spy.tool(), ledger=Stuck(bench.ledger, stack))
+        settled = bench.approve(proposal, gate=gate)
+    assert (settled.state, settled.outcome, settled.started_at) == (State.EXECUTED, "failed", None)
+    assert settled.result == {"message": "no thread was left to run it in: nothing was done"}
+    assert settled.error_id
+    assert spy.runs == 0
+    assert bench.audited()[-2:] == ["approved", "executed"]
+
+
+def test_policies_that_no_thread_is_left_for_void_nothing(bench, spy):
+    proposal = bench.propose()
+    gate = bench.gate_for(spy.tool())
+    with no_thread_left(), pytest.raises(Overloaded):
+        bench.approve(proposal, gate=gate)
+    assert (spy.runs, bench.now(proposal).state) == (0, State.PROPOSED)
+
+
+def test_a_version_that_no_thread_is_left_to_ask_for_voids_nothing(tmp_path):
+    spy = Spy()
+    bench = GateBench(tmp_path, spy.tool(as_of=lambda params, ctx: 1))
+    proposal, kept = bench.propose(), bench.gate  # whose policies have a thread already
+    with no_thread_left(), pytest.raises(Overloaded):
+        bench.approve(proposal, gate=kept)
+    assert (spy.runs, bench.now(proposal).state) == (0, State.PROPOSED)
 
 
 # --- how it ends ---
@@ -983,8 +1157,7 @@ def test_another_side_that_does_not_know_leaves_it_unknown(lost):
 
 def test_an_answer_of_another_kind_settles_nothing(lost):
     lost.said = "yes"
-    with pytest.raises(TypeError):
-        lost.gate.reconcile(lost.lost.id, OLA)
+    unchecked(lambda: lost.gate.reconcile(lost.lost.id, OLA))
     assert lost.now(lost.lost).state is State.UNKNOWN
 
 

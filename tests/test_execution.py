@@ -1,17 +1,36 @@
 """Running foreign work: in its own thread, never longer than its time."""
 
 import contextvars
+import os
 import threading
 import time
 
 import pytest
 
 from flask_litro_agent.contracts import Stop
-from flask_litro_agent.core.execution import Finished, Late, Left, Raised, WorkLeft, in_thread, inline
-from tests.bench import until
+from flask_litro_agent.core.execution import (
+    Finished,
+    KeptThreads,
+    Late,
+    Left,
+    NotStarted,
+    Raised,
+    WorkLeft,
+    in_thread,
+    inline,
+)
+from tests.bench import SOON, in_background, until
 
 VARIABLE = contextvars.ContextVar("VARIABLE", default="unset")
 BOTH = pytest.mark.parametrize("execute", [in_thread, inline])
+
+
+@pytest.fixture
+def no_thread_left():
+    """Nothing has room for a stack of a petabyte: a real failure of the operating system's."""
+    threading.stack_size(1 << 50)
+    yield
+    threading.stack_size(0)
 
 
 def nobody(value):
@@ -58,6 +77,98 @@ def test_work_runs_in_a_thread_of_its_own_and_inline_does_not():
     here = threading.get_ident()
     assert in_thread(lambda report: threading.get_ident(), 5, Stop(), nobody).value != here
     assert inline(lambda report: threading.get_ident(), 5, Stop(), nobody).value == here
+
+
+def test_work_that_no_thread_can_be_started_for_has_not_run(no_thread_left):
+    ran = []
+    for execute in (in_thread, KeptThreads()):
+        found = execute(ran.append, 5, Stop(), nobody)
+        assert isinstance(found, NotStarted)
+        assert isinstance(found.error, RuntimeError)
+    assert ran == []
+
+
+def test_a_thread_that_begins_after_it_was_given_up_runs_nothing(monkeypatch):
+    """Who says that nothing has run makes sure that nothing will."""
+    begun = []
+
+    class Late(threading.Thread):
+        def start(self):
+            begun.append(self._target)
+            raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading, "Thread", Late)
+    ran = []
+    assert isinstance(in_thread(ran.append, 5, Stop(), nobody), NotStarted)
+    begun[0]()
+    assert ran == []
+
+
+def test_a_thread_that_began_although_starting_it_failed_is_waited_for(monkeypatch):
+    entered = threading.Event()
+
+    class Odd(threading.Thread):
+        def start(self):
+            super().start()
+            assert entered.wait(SOON)
+            raise MemoryError("after the fact")
+
+    monkeypatch.setattr(threading, "Thread", Odd)
+    assert in_thread(lambda report: entered.set() or 7, SOON, Stop(), nobody) == Finished(7)
+
+
+class TestKeptThreads:
+    def test_it_runs_work_as_a_new_thread_does(self):
+        kept = KeptThreads()
+        assert kept(lambda report: 7, 5, Stop(), nobody) == Finished(7)
+        error = SystemExit(3)
+        assert kept(lambda report: _raise(error), 5, Stop(), nobody) == Raised(error)
+        assert kept(lambda report: VARIABLE.get(), 5, Stop(), nobody) == Finished("unset")
+
+    def test_a_thread_is_used_again(self):
+        kept = KeptThreads()
+        names = {kept(lambda report: threading.get_ident(), 5, Stop(), nobody).value}
+        until(lambda: any(kept._waiting()))
+        names.add(kept(lambda report: threading.get_ident(), 5, Stop(), nobody).value)
+        assert len(names) == 1
+
+    def test_work_over_its_time_keeps_its_thread_and_the_next_gets_another(self):
+        kept, go = KeptThreads(), threading.Event()
+        assert kept(lambda report: go.wait(60), 0.05, Stop(), nobody) == Late()
+        assert kept(lambda report: 7, 5, Stop(), nobody) == Finished(7)
+        go.set()
+        assert until(lambda: len(kept._waiting()) == 2)
+
+    def test_a_thread_without_work_ends(self):
+        kept = KeptThreads(idle_seconds=0.05)
+        thread = kept(lambda report: threading.current_thread(), 5, Stop(), nobody).value
+        thread.join(SOON)
+        assert not thread.is_alive()
+        assert kept(lambda report: 7, 5, Stop(), nobody) == Finished(7)
+
+    def test_many_at_once_and_threads_that_end_meanwhile_lose_nothing(self):
+        kept = KeptThreads(idle_seconds=0.001)
+
+        def ask():
+            return [kept(lambda report, n=n: n, 30, Stop(), nobody) for n in range(200)]
+
+        asking = [in_background(ask) for _ in range(8)]
+        for thread, _ in asking:
+            thread.join(60)
+        assert [found for _, found in asking] == [[[Finished(n) for n in range(200)]]] * 8
+
+    def test_a_fork_has_none_of_its_parents_threads(self):
+        kept = KeptThreads()
+        kept(lambda report: 7, 5, Stop(), nobody)
+        until(lambda: any(kept._waiting()))
+        child = os.fork()
+        if child == 0:
+            os._exit(0 if kept(lambda report: 7, 5, Stop(), nobody) == Finished(7) else 1)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+def _raise(error):
+    raise error
 
 
 def test_work_over_its_time_is_late():

@@ -206,6 +206,24 @@ APPROVAL = [
         "test_whatever_a_tool_raises_its_outcome_is_unknown_and_it_is_spent",
     ),
     (
+        '_Ending("failed", result=_NO_THREAD, error=error)',
+        '_Ending("unknown", error=error)',
+        A,
+        "test_a_tool_whose_thread_cannot_start_has_failed_for_sure_and_at_once",
+    ),
+    (
+        "        except Overloaded:\n            raise\n",
+        "",
+        A,
+        "test_a_version_that_no_thread_is_left_to_ask_for_voids_nothing",
+    ),
+    (
+        "with self._wiring.checking():",
+        "with self._wiring.deciding():",
+        A,
+        "test_whatever_a_schema_raises_leaves_it_open",
+    ),
+    (
         "data = value.data if isinstance(value, UIResult) else value",
         "data = value",
         A,
@@ -324,8 +342,26 @@ VERDICTS = [
         "test_a_broken_policy_denies_is_noted_and_not_quoted",
     ),
     ("copy.deepcopy(arguments)", "arguments", "test_gate", "test_a_policy_cannot_change_what_runs"),
+    (
+        "self.execute(ask, self.seconds, Stop()",
+        "self.execute(ask, 60.0, Stop()",
+        W,
+        "test_a_policy_that_does_not_answer_in_time_denies_and_is_noted",
+    ),
+    (
+        'return ["broken"]',
+        "return effects",
+        W,
+        "test_a_policy_that_does_not_answer_in_time_denies_and_is_noted",
+    ),
 ]
 WIRING = [
+    (
+        "except BaseException as error:",
+        "except Exception as error:",
+        A,
+        "test_whatever_a_loader_raises_about_the_proposer_leaves_it_open",
+    ),
     (
         "if tool.mode > levels.of(agent, tool.name):",
         "if False:",
@@ -421,6 +457,7 @@ SECOND = [
     ("if not isinstance(happened, bool):", "if False:", A, "test_an_answer_of_another_kind_settles_nothing"),
 ]
 CLAIMS = [
+    ("self._claimants.hold(claim_id, _CLAIMING_MS)", "pass", A, "test_who_cannot_beat_claims_nothing"),
     (
         "_check_epoch(connection, epoch)\n",
         "\n",
@@ -466,6 +503,12 @@ PROTECTED = [
      "test_a_sites_patterns_cover_what_begins_like_them[payments:*-True]"),
     ("permission.casefold(), pattern.casefold()", "permission, pattern", "test_protected",
      "test_case_counts_for_nothing"),
+]  # fmt: skip
+EXECUTION = [
+    ("if room.enter():", "if True:", "test_execution",
+     "test_a_thread_that_began_although_starting_it_failed_is_waited_for"),
+    ("if not room.enter():", "if False:", "test_execution",
+     "test_a_thread_that_begins_after_it_was_given_up_runs_nothing"),
 ]  # fmt: skip
 RECORDING = [
     ("keys.session in (None, twin.session_key)", "keys.session is None", "test_debts",
@@ -515,6 +558,7 @@ MODULES = {
     "ceiling": CEILING,
     "protected": PROTECTED,
     "audit": AUDIT,
+    "execution": EXECUTION,
     "recording": RECORDING,
     "debts": DEBTS,
 }

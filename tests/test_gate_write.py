@@ -7,6 +7,7 @@ import itertools
 import json
 import logging
 import threading
+import time
 from dataclasses import replace
 from types import MappingProxyType
 from unittest.mock import Mock
@@ -18,6 +19,7 @@ from marshmallow import INCLUDE, Schema, fields, post_load, pre_load
 
 from flask_litro_agent.contracts import Actor, Verdict
 from flask_litro_agent.core.ceiling import FixedCeiling, Level
+from flask_litro_agent.core.execution import inline
 from flask_litro_agent.core.gate import AgentGate, Gate, NeedsApproval, Ran, Refused
 from flask_litro_agent.core.proposals import State, args_digest, digest_of
 from flask_litro_agent.core.proposing import summary
@@ -27,6 +29,7 @@ from flask_litro_agent.policies.permissions import Permissions
 from flask_litro_agent.schemas import MAX_CANONICAL
 from flask_litro_agent.settings import Settings
 from flask_litro_agent.tools import PUBLIC, Change, Mode, Tool, tool_contract, ui
+from tests.bench import SOON, in_background
 from tests.gate_bench import ANN, LIMITS, OLA, TTL_MS, GateBench, Order, Spy
 
 
@@ -345,6 +348,63 @@ def test_a_broken_policy_denies_is_noted_and_not_quoted(bench, spy, caplog, answ
     assert "canary" not in outcome.message
     assert [row["code"] for row in bench.refusals()] == ["policy_error"]
     assert bench.ledger.find() == ([], None)
+
+
+class Waits:
+    """Says nothing before ``go``."""
+
+    def __init__(self):
+        self.go, self.asked = threading.Event(), threading.Event()
+
+    def decide(self, actor, facts, arguments):
+        self.asked.set()
+        self.go.wait(10)
+        return Verdict.allow()
+
+
+@pytest.fixture
+def waits():
+    policy = Waits()
+    yield policy
+    policy.go.set()
+
+
+def test_a_policy_that_does_not_answer_in_time_denies_and_is_noted(bench, spy, waits, caplog):
+    """J2: it times out."""
+    gate = bench.gate_for(spy.tool(), policies=[Says(Verdict.allow()), waits], policy_seconds=0.5)
+    outcome = bench.call(gate=gate)
+    assert (outcome.code, "Waits" in outcome.message) == ("forbidden", False)
+    assert [row["code"] for row in bench.refusals()] == ["policy_error"]
+    assert bench.ledger.find() == ([], None)
+    assert "policy Waits said nothing about change within 0.5 seconds: denied" in caplog.text
+    assert not gate.allows("desk", "change", actor=ANN)
+    assert not gate.admits(ANN, "litro:admin")
+
+
+def test_the_policies_have_their_time_together(bench, spy):
+    policies = [Slow(0.3), Slow(0.3)]
+    gate = bench.gate_for(spy.tool(), policies=policies, policy_seconds=0.4)
+    assert bench.call(gate=gate).code == "forbidden"
+
+
+class Slow:
+    def __init__(self, seconds):
+        self.seconds = seconds
+
+    def decide(self, actor, facts, arguments):
+        time.sleep(self.seconds)
+        return Verdict.allow()
+
+
+def test_control_without_a_limit_the_call_waits_for_it(bench, spy, waits):
+    gate = bench.gate_for(spy.tool(), policies=[waits]).within(inline)
+    thread, found = in_background(lambda: bench.call(gate=gate))
+    assert waits.asked.wait(SOON)
+    thread.join(0.5)
+    assert thread.is_alive()
+    waits.go.set()
+    thread.join(SOON)
+    assert isinstance(found[0], NeedsApproval)
 
 
 def test_an_awaitable_is_no_verdict(bench, spy):

@@ -47,6 +47,7 @@ Enter = Callable[[Tool, dict[str, Any], ToolContext], Any]
 
 HANDLED: Final = "This proposal expired or was already handled"
 _NOT_SHOWN: Final = "This proposal is not the one that the page showed: load it again"
+_NO_THREAD: Final = {"message": "no thread was left to run it in: nothing was done"}
 _TRIES: Final = 5
 _MESSAGE_LIMIT: Final = 4 * 1024
 
@@ -97,8 +98,9 @@ class Approval:
     ) -> Proposal:
         """Run the proposal, at most once, and return its row; see ``Gate.approve`` for what is raised."""
         for _ in range(_TRIES):
-            with self._wiring.deciding():
+            with self._wiring.checking():
                 checked = self._checked(proposal_id, digest, operator, authenticated_at)
+            with self._wiring.deciding():
                 try:
                     claim = self._ledger.claim(
                         proposal_id, digest, operator_id=operator.id, epoch=checked.epoch
@@ -172,6 +174,8 @@ class Approval:
     def _as_of(self, proposal: Proposal, tool: Tool, arguments: dict[str, Any], context: ToolContext) -> None:
         try:
             now = as_of_now(self._wiring, tool, arguments, context, self._seconds(proposal), CallSite())
+        except Overloaded:
+            raise
         except AgentError:  # what it would change is gone
             raise _Void("as_of_changed") from None
         except Exception as error:
@@ -218,6 +222,9 @@ class Approval:
         match run:
             case execution.Finished(Proposal() as settled):
                 return settled
+            case execution.NotStarted(error):
+                with self._wiring.deciding():
+                    return self._settle(claim, checked, _Ending("failed", result=_NO_THREAD, error=error))
             case execution.Raised(error):
                 raise _unwritten(error)
         return self._standing(claim)

@@ -20,7 +20,7 @@ from sqlalchemy import Connection, insert, update
 from flask_litro_agent.core.database import Database
 from flask_litro_agent.core.standing import BEAT_MS, GRACE_MS, read_clock
 from flask_litro_agent.core.tables import claimant
-from flask_litro_agent.errors import LedgerAway
+from flask_litro_agent.errors import LedgerAway, Overloaded
 
 __all__ = ["Claimants"]
 
@@ -51,11 +51,14 @@ class Claimants:
         connection.execute(update(claimant).where(claimant.c.id == self.id).values(beat_at=now))
 
     def hold(self, claim_id: str, limit_ms: int) -> None:
-        """Beat from now on, until the claim is released or its time is over."""
+        """Beat from now on, until the claim is released or its time is over; Overloaded when no thread is left."""
         process = self._process()
-        if process.hold(claim_id, (limit_ms + GRACE_MS) / 1000):
-            given = weakref.ref(self), process, self._beat_seconds
-            threading.Thread(target=_keep_beating, args=given, name="litro-claimant", daemon=True).start()
+        given = weakref.ref(self), process, self._beat_seconds
+        beating = threading.Thread(target=_keep_beating, args=given, name="litro-claimant", daemon=True)
+        try:
+            process.hold(claim_id, (limit_ms + GRACE_MS) / 1000, beating)
+        except RuntimeError as error:
+            raise Overloaded("no thread is left here: nothing was done, try again") from error
 
     def release(self, claim_id: str) -> None:
         """Let go of a claim; it may be gone already."""
@@ -84,12 +87,13 @@ class _Process:
     _held: dict[str, float] = field(default_factory=dict)
     _has_thread: bool = False
 
-    def hold(self, claim_id: str, seconds: float) -> bool:
-        """Note the claim; True when nobody beats yet and the caller must start to."""
+    def hold(self, claim_id: str, seconds: float, beating: threading.Thread) -> None:
+        """Note the claim, and start to beat if nobody does; RuntimeError, and nothing noted, when that cannot be."""
         with self._lock:
+            if not self._has_thread:
+                beating.start()
+                self._has_thread = True
             self._held[claim_id] = time.monotonic() + seconds
-            is_first, self._has_thread = not self._has_thread, True
-            return is_first
 
     def release(self, claim_id: str) -> None:
         with self._lock:

@@ -31,6 +31,8 @@ Outcome = Literal["ok", "failed"]
 
 #: A claim that is older than this does not start any more.
 START_MS = 5_000
+#: For how long a claim may wait for its row while this process says that it lives.
+_CLAIMING_MS = 120_000
 _ANSWERED = ("operator", "reconcile")
 
 
@@ -58,19 +60,18 @@ class Claims:
     def claim(self, proposal_id: str, digest: str, *, operator_id: str, epoch: int) -> Claim | None:
         """Take the proposal, or return None: it is not open, or not what the digest says.
 
-        Raises EpochMoved when the policy epoch is another than ``epoch``, and LedgerAway when nobody can say whether
-        the claim was written: then it is not ours.
+        Raises EpochMoved when the policy epoch is another than ``epoch``, Overloaded when no thread is left to beat in,
+        and LedgerAway when nobody can say whether the claim was written: then it is not ours.
         """
         claim_id = secrets.token_hex(16)
         self._claimants.beat()
+        self._claimants.hold(claim_id, _CLAIMING_MS)  # first: who cannot beat must not claim
+        taken = None
         try:
-            taken = self._database.write(
-                lambda connection: self._take(connection, proposal_id, digest, operator_id, epoch, claim_id)
-            )
-        except LedgerAway:
-            taken = self._reread(claim_id)
+            taken = self._taken(proposal_id, digest, operator_id, epoch, claim_id)
+        finally:
             if taken is None:
-                raise
+                self._claimants.release(claim_id)
         if taken is None:
             return None
         self._claimants.hold(claim_id, taken.limit_ms)
@@ -102,6 +103,19 @@ class Claims:
             return self._twice(lambda connection: self._lose(connection, claim, error_id))
         finally:
             self._claimants.release(claim.claim_id)
+
+    def _taken(
+        self, proposal_id: str, digest: str, operator_id: str, epoch: int, claim_id: str
+    ) -> Proposal | None:
+        try:
+            return self._database.write(
+                lambda connection: self._take(connection, proposal_id, digest, operator_id, epoch, claim_id)
+            )
+        except LedgerAway:
+            taken = self._reread(claim_id)
+            if taken is None:
+                raise
+            return taken
 
     def _take(
         self,

@@ -96,12 +96,14 @@ class Gate:
         four_eyes: Sequence[str] = (),
         max_ttl: int = _DAY,
         approval_freshness: int | None = None,
+        policy_seconds: float = 5.0,
     ) -> None:
         """Take each agent's tools and limits; ConfigurationError has every tool that must not be there.
 
         ``around`` gives the context in which a tool's function runs, ``deciding`` the one for policies, schemas and
         the database. ``ledger``, ``audit`` and ``actor_loader`` may be missing where no tool changes anything;
-        ``protected`` is None when the site has not said it. ``max_ttl`` and ``approval_freshness`` are in seconds.
+        ``protected`` is None when the site has not said it. ``max_ttl`` and ``approval_freshness`` are in seconds, as
+        is ``policy_seconds``, which all policies have together to answer one question.
         """
         faults = list(write_tool_faults(tools, protected=protected, has_loader=actor_loader is not None))
         if writes(tools) and ledger is None:
@@ -111,7 +113,7 @@ class Gate:
         self._wiring = Wiring(
             tools=MappingProxyType({agent: MappingProxyType(dict(there)) for agent, there in tools.items()}),
             limits=limits,
-            verdicts=Verdicts(tuple(policies)),
+            verdicts=Verdicts(tuple(policies), execution.KeptThreads(), deciding, policy_seconds),
             around=around,
             deciding=deciding,
             execute=execute,
@@ -148,7 +150,10 @@ class Gate:
         return self._run(call, decided) if isinstance(decided, _Allowed) else decided
 
     def allows(self, agent: str, name: str, *, actor: Actor) -> bool:
-        """Whether this actor may call the tool at all, before its arguments are known."""
+        """Whether this actor may call the tool at all, before its arguments are known.
+
+        Overloaded when there is no thread to ask the policies in.
+        """
         with self._wiring.deciding():
             tool = self._visible(agent).get(name)
             return tool is not None and self._wiring.verdicts.decide(actor, tool.facts, None) == "allow"
@@ -156,7 +161,7 @@ class Gate:
     def admits(self, actor: Actor, permission: str) -> bool:
         """Whether this person holds a permission that is no tool's: by the site's loader of now and every policy."""
         facts = permission_facts(permission)
-        with self._wiring.deciding():
+        with self._wiring.checking():
             found = [actor]
             if self._wiring.actor_loader is not _nobody:
                 found.append(self._wiring.actor_loader(actor.id))  # type: ignore[arg-type]  # None is denied
@@ -170,12 +175,13 @@ class Gate:
     def within(self, execute: execution.Executor) -> Gate:
         """Return the same gate with another way to run the work that it has let through."""
         gate = copy.copy(self)
-        gate._wiring = replace(self._wiring, execute=execute)
+        verdicts = replace(self._wiring.verdicts, execute=execute)
+        gate._wiring = replace(self._wiring, execute=execute, verdicts=verdicts)
         return gate
 
     def proposal(self, proposal_id: str, actor: Actor) -> Proposal:
         """Return the proposal for its owner, its proposer or an operator; NotFound for anybody else."""
-        with self._wiring.deciding():
+        with self._wiring.checking():
             return Operators(self._wiring, self._ledger()).proposal_of(proposal_id, actor)
 
     def check_freshness(self, authenticated_at: float | None) -> None:
@@ -186,7 +192,7 @@ class Gate:
         self, proposals: Sequence[Proposal], operator: Actor, *, authenticated_at: float | None = None
     ) -> list[Hindrance | None]:
         """Say of each proposal why this operator may not approve it; None when nothing about him is in the way."""
-        with self._wiring.deciding():
+        with self._wiring.checking():
             hindrances = Hindrances(self._wiring, self._ledger(), operator, authenticated_at)
             return [hindrances.of(proposal) for proposal in proposals]
 
@@ -213,9 +219,10 @@ class Gate:
     def dismiss(self, proposal_id: str, digest: str, operator: Actor, note: str | None = None) -> Proposal:
         """Say no: the proposal never runs. What is raised is as for ``approve``; BadRequest for the note."""
         kept = checked_note(note)
-        with self._wiring.deciding():
-            ledger = self._ledger()
+        ledger = self._ledger()
+        with self._wiring.checking():
             Operators(self._wiring, ledger).proposal_for(proposal_id, operator)
+        with self._wiring.deciding():
             dismissed = ledger.dismiss(proposal_id, digest, operator_id=operator.id, note=kept)
         if dismissed is None:
             raise ProposalClosed(HANDLED)
@@ -226,9 +233,10 @@ class Gate:
     ) -> Proposal:
         """Take an operator's word for how an unknown proposal ended; ProposalClosed when it is not unknown."""
         kept = checked_note(note)
-        with self._wiring.deciding():
-            ledger = self._ledger()
+        ledger = self._ledger()
+        with self._wiring.checking():
             Operators(self._wiring, ledger).proposal_for(proposal_id, operator)
+        with self._wiring.deciding():
             answered = ledger.answer(proposal_id, happened=happened, operator_id=operator.id, note=kept)
         if answered is None:
             raise ProposalClosed("The outcome of this proposal is not unknown")
@@ -236,7 +244,7 @@ class Gate:
 
     def reconcile(self, proposal_id: str, operator: Actor) -> Proposal:
         """Ask the tool's ``reconcile`` how an unknown proposal ended; it stays unknown when that cannot say either."""
-        with self._wiring.deciding():
+        with self._wiring.checking():
             return reconciled(self._wiring, self._ledger(), proposal_id, operator)
 
     def repeat(self, proposal_id: str, actor: Actor, *, origin: str = "repeat") -> Outcome:
@@ -244,7 +252,7 @@ class Gate:
 
         It is the actor's proposal, in the same session. NotFound and ProposalClosed are raised; the rest is ``call``.
         """
-        with self._wiring.deciding():
+        with self._wiring.checking():
             again = repetition(self._wiring, self._ledger(), proposal_id, actor)
         return self.call(
             again.agent, again.tool, again.arguments, actor=actor, origin=origin, site=again.site
@@ -255,9 +263,9 @@ class Gate:
         try:
             with self._wiring.deciding():
                 back = reversal(self._wiring, self._ledger(), proposal_id, actor)
-        except AgentError:
+        except (AgentError, KeyboardInterrupt):
             raise
-        except Exception as error:
+        except BaseException as error:
             return refusals.failure("the inverse", error, debug=self._debug)
         return self.call(back.agent, back.tool, back.arguments, actor=actor, origin=origin, site=back.site)
 
@@ -354,6 +362,8 @@ class Gate:
                 return ran
             case execution.Raised(error):
                 return refusals.failure(tool.name, error, debug=self._debug)
+            case execution.NotStarted():
+                return Refused("failed", f"{tool.name} was not run: no thread is left here; try again later")
             case execution.Left():
                 return Refused("failed", f"{tool.name} was left behind: the turn was stopped")
             case _:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import copy
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from flask_litro_agent.contracts import Actor, Policy, ToolFacts, Verdict
+from flask_litro_agent.contracts import Actor, Policy, Stop, ToolFacts, Verdict
+from flask_litro_agent.core.execution import Executor, Finished, NotStarted, Raised, inline
+from flask_litro_agent.errors import Overloaded
 
 __all__ = ["Decision", "Verdicts", "copied", "permission_facts"]
 
@@ -20,18 +23,52 @@ Decision = Literal["allow", "deny", "broken"]
 
 @dataclass(frozen=True, slots=True)
 class Verdicts:
-    """Asks the policies, each time all of them."""
+    """Asks the policies, each time all of them, in a thread of their own: ``seconds`` is what they get together.
+
+    ``around`` gives the context in which they are asked.
+    """
 
     policies: Sequence[Policy]
+    execute: Executor = inline
+    around: Callable[[], AbstractContextManager[object]] = nullcontext
+    seconds: float = 5.0
 
     def decide(self, actor: object, tool: ToolFacts, arguments: dict[str, Any] | None) -> Decision:
         """Say whether this actor may call the tool; ``arguments`` is None before they are known."""
         if not issubclass(type(actor), Actor):  # isinstance believes what an object says of its class
             return "deny"
-        effects = {_ask(policy, actor, tool, arguments) for policy in self.policies}
+        effects = self._effects(actor, tool, arguments)
         if "broken" in effects:
             return "broken"
         return "allow" if "allow" in effects and "deny" not in effects else "deny"
+
+    def _effects(self, actor: object, tool: ToolFacts, arguments: dict[str, Any] | None) -> list[str]:
+        """Return what each policy says; Overloaded when there is no thread in which they could be asked."""
+        effects: list[str] = []
+
+        def ask(report: object) -> None:
+            with self.around():
+                for policy in self.policies:
+                    effects.append(_ask(policy, actor, tool, arguments))
+
+        match self.execute(ask, self.seconds, Stop(), lambda value: None):
+            case Finished():
+                return effects
+            case NotStarted(error):
+                raise Overloaded(
+                    "no thread is left here to ask the policies: ask again in a moment"
+                ) from error
+            case Raised(KeyboardInterrupt() as error):
+                raise error
+            case Raised(error):
+                logger.error(
+                    "litro gate: the policies could not be asked about %s: denied", tool.name, exc_info=error
+                )
+            case _:
+                slow = ", ".join(type(policy).__name__ for policy in self.policies[len(effects) :][:1])
+                told = "litro gate: policy %s said nothing about %s within %.3g seconds: denied"
+                logger.error(told, slow, tool.name, self.seconds)
+        return ["broken"]
 
 
 def copied(actor: Actor) -> Actor:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
+import secrets
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +17,7 @@ from flask_litro_agent.core.freshness import Freshness
 from flask_litro_agent.core.ledger import Ledger
 from flask_litro_agent.core.verdicts import Verdicts
 from flask_litro_agent.core.write_rules import is_protected_execute
+from flask_litro_agent.errors import AgentError, Overloaded
 from flask_litro_agent.settings import Limits
 from flask_litro_agent.tools import Tool, ToolContext
 
@@ -54,6 +56,24 @@ class Wiring:
         if tool.mode > levels.of(agent, tool.name):
             return "ceiling"
         return "protected" if is_protected_execute(tool, self.protected) else None
+
+    @contextmanager
+    def checking(self) -> Iterator[None]:
+        """Give checks that ask a site's code their context; whatever that raises is one sentence for who decides.
+
+        The site's loaders, schemas and the like may raise anything, ``sys.exit()`` included: nothing was done then.
+        """
+        try:
+            with self.deciding():
+                yield
+        except (AgentError, KeyboardInterrupt):
+            raise
+        except BaseException as error:
+            error_id = secrets.token_hex(4)
+            logger.error("litro gate: a check could not be made, error %s", error_id, exc_info=error)
+            raise AgentError(
+                f"this could not be checked (error {error_id}): nothing was done, try again", status=503
+            ) from error
 
     def note(
         self,
@@ -98,6 +118,8 @@ class Wiring:
                 raise error
             case execution.Raised(error):
                 raise RuntimeError(f"ended by {type(error).__name__}") from error
+            case execution.NotStarted(error):
+                raise Overloaded("no thread is left here: ask again in a moment") from error
             case _:
                 raise TimeoutError(f"no answer within {seconds:.3g} seconds")
 
