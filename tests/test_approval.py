@@ -16,6 +16,7 @@ from marshmallow import Schema, ValidationError, fields
 
 from flask_litro_agent.contracts import Actor, SessionKey, Verdict
 from flask_litro_agent.core.execution import inline
+from flask_litro_agent.core.gate import Gate
 from flask_litro_agent.core.proposals import State, digest_of, session_digest
 from flask_litro_agent.errors import (
     AgentError,
@@ -239,6 +240,21 @@ def test_a_tool_that_is_gone_makes_it_void(bench, spy):
     """D8, D9: removed, or no longer the agent's."""
     proposal = bench.propose()
     assert voided(bench, proposal, gate=bench.gate_for(Spy().tool("other"))) == "tool_gone"
+
+
+def test_an_agent_that_is_gone_makes_it_void_and_nothing_is_made_anew_of_it(bench, spy):
+    open_one, done = bench.propose(), bench.approve(bench.propose(arguments={"number": 8}))
+    old = bench.propose(arguments={"number": 9})
+    bench.gate.dismiss(old.id, old.digest, OLA)
+    given = {"ledger": bench.ledger, "actor_loader": bench.people.get, "protected": ()}
+    bare = Gate({}, {}, [Permissions()], around=lambda context: contextlib.nullcontext(), **given)
+    assert voided(bench, open_one, gate=bare) == "tool_gone"
+    with pytest.raises(ProposalClosed, match="no longer has the tool"):
+        bare.repeat(old.id, OLA)
+    with pytest.raises(ProposalClosed, match="no longer has the tool"):
+        bare.reverse(done.id, OLA)
+    assert bare.proposal(done.id, OLA).outcome == "ok"
+    assert spy.runs == 1
 
 
 class WiderOrder(Order):

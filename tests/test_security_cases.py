@@ -68,6 +68,7 @@ ELSEWHERE = {
     "D6": [
         "test_approval::test_a_proposer_whom_nobody_knows_any_more_makes_it_void",
         "test_approval::test_a_proposer_who_lost_the_permission_makes_it_void",
+        "test_approval::test_an_agent_that_is_gone_makes_it_void_and_nothing_is_made_anew_of_it",
         "test_approval::test_the_audit_of_a_void_says_which_check",
         "test_proposal_routes::test_a_check_that_makes_it_void_tells_the_session",
     ],
@@ -104,6 +105,7 @@ ELSEWHERE = {
         "test_approval::test_whatever_a_tool_raises_its_outcome_is_unknown_and_it_is_spent",
         "test_approval::test_a_process_that_dies_in_a_tool_leaves_it_unknown_and_spent",
         "test_approval::test_a_tool_over_its_time_is_left_behind_and_its_late_truth_is_written",
+        "test_approval::test_a_tool_whose_thread_cannot_start_has_failed_for_sure_and_at_once",
     ],
     "D13": [
         "test_ledger_chaos::test_killed_at_random_points_nothing_runs_twice_and_what_is_left_is_unknown",
@@ -265,6 +267,9 @@ ELSEWHERE = {
     "J2": [
         "test_gate_write::test_a_broken_policy_denies_is_noted_and_not_quoted",
         "test_gate_write::test_an_awaitable_is_no_verdict",
+        "test_gate_write::test_a_policy_that_does_not_answer_in_time_denies_and_is_noted",
+        "test_gate_write::test_control_without_a_limit_the_call_waits_for_it",
+        "test_approval::test_a_policy_that_does_not_answer_about_the_proposer_is_a_deny",
         "test_approval::test_a_policy_that_denies_the_proposer_these_arguments_makes_it_void",
     ],
     "J3": [
