@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import socket
 import sqlite3
 import threading
 from collections.abc import Iterator
@@ -18,6 +19,7 @@ from sqlalchemy import update
 from werkzeug.serving import WSGIRequestHandler, make_server
 
 from example_app import create_app, seed
+from flask_litro_agent.core.ceiling import Level
 from flask_litro_agent.core.proposals import State
 from flask_litro_agent.core.tables import proposal
 from tests.shop_desk import Person
@@ -64,9 +66,10 @@ class Monday:
         older = older.values(created_at=proposal.c.created_at - ms)
         self.app.extensions["litro_agent"].books.database.write(lambda held: held.execute(older).close())
 
-    def expire(self, proposal_id: str) -> None:
+    def leave(self, proposal_id: str, *, seconds: float) -> None:
+        """Make a proposal so old that it is open for so many more seconds."""
         found = self.ledger.get(proposal_id)
-        self.age(proposal_id, found.expires_at - found.created_at + 1000)
+        self.age(proposal_id, found.expires_at - found.read_at - int(seconds * 1000))
 
     @contextlib.contextmanager
     def changed(self, there: str, back: str) -> Iterator[None]:
@@ -77,10 +80,10 @@ class Monday:
         finally:
             self._run(back)
 
-    def count(self, table: str) -> int:
-        """Return how many rows the shop's database has there: the effects of what was approved."""
+    def rows(self, query: str, *values: object) -> list[tuple]:
+        """Read the shop's own database: the effects of what was approved."""
         with contextlib.closing(sqlite3.connect(self.app.config["SHOP_DATABASE"])) as held:
-            return held.execute(f"SELECT count(*) FROM {table}").fetchone()[0]
+            return held.execute(query, values).fetchall()
 
     def sign_in(self, tab: Tab, username: str, then: str = "/litro/") -> None:
         """Sign in by the shop's form, and go on to a page."""
@@ -99,19 +102,24 @@ class Monday:
 @contextlib.contextmanager
 def monday(folder: Path, *, full: bool = True, **config: object) -> Iterator[Monday]:
     """Serve a shop; a ``full`` one has a proposal in each state."""
-    app = create_app({"SHOP_DATA": folder, **config})
-    server = make_server("127.0.0.1", 0, app, threaded=True, request_handler=_Quiet)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    shop = Monday(app, f"http://127.0.0.1:{server.port}")
-    try:
-        if full:
-            fill(shop)
-        yield shop
-    finally:
-        server.shutdown()
-        thread.join(10)
-        server.server_close()
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+        url = f"http://127.0.0.1:{port}"
+        app = create_app({"SHOP_DATA": folder, "LITRO_EXTERNAL_URL": url, **config})
+        shop = Monday(app, url)
+        server = make_server(
+            "127.0.0.1", port, app, threaded=True, request_handler=_Quiet, fd=listener.fileno()
+        )
+        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        thread.start()
+        try:
+            if full:
+                fill(shop)
+            yield shop
+        finally:
+            server.shutdown()
+            thread.join(10)
+            server.server_close()
 
 
 def fill(shop: Monday) -> None:
@@ -127,7 +135,10 @@ def fill(shop: Monday) -> None:
         otto.decide("approve", shop.ids["failed"])
     with shop.changed(_CUT, "DROP TRIGGER cut"):
         otto.decide("approve", shop.ids["unknown"])
-    shop.expire(shop.ids["expired"])
+    shop.leave(shop.ids["expired"], seconds=-1)
+    ceiling = shop.app.extensions["litro_agent"].books.ceiling
+    ceiling.set("tool:assistant.draft_email", Level.OFF, by="account:4")
+    ceiling.set("agent:concierge", Level.PROPOSE, by="account:3")
     found = {state: found_state(shop, proposal_id) for state, proposal_id in shop.ids.items()}
     assert found == {state: "open" if state == "list" else state for state in WISHES}, found
 
