@@ -231,6 +231,11 @@ class TestApprove:
     def test_our_own_page_is_let_through(self, app, ops, proposal_id, headers):
         assert ops.submit("approve", proposal_id, ops.form(proposal_id), **headers).status_code == 303
 
+    def test_the_answer_to_a_form_is_as_long_as_it_says(self, ops, proposal_id):
+        """A client that reads it to its end would wait for the rest."""
+        answer = ops.submit("approve", proposal_id, ops.form(proposal_id))
+        assert answer.content_length == len(answer.data)
+
 
 class TestWhoDecides:
     @pytest.mark.parametrize("what", ["approve", "dismiss"])

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from flask import Response, redirect, request, url_for
+from flask import Response, make_response, redirect, request, url_for
 
 from flask_litro_agent.contracts import Actor
 from flask_litro_agent.core.proposals import Proposal
@@ -83,5 +83,4 @@ def lead_to(endpoint: str, proposal: Proposal) -> Response:
     values: dict[str, Any] = {"proposal_id": proposal.id} if endpoint.endswith(".proposal") else {}
     if endpoint in _PAGES.values():
         values["decided"] = proposal.id
-    place = redirect(url_for(endpoint, **values), code=303)
-    return Response(headers=list(place.headers), status=303)
+    return make_response(redirect(url_for(endpoint, **values), code=303))
