@@ -82,9 +82,14 @@ def _living(module: str) -> dict[str, list[FunctionType]]:
     importlib.import_module(module)
     found: dict[str, list[FunctionType]] = {}
     for each in gc.get_objects():
-        if isinstance(each, FunctionType) and each.__module__ == module:
+        if isinstance(each, FunctionType) and each.__module__ == module and _is_as_named(each):
             found.setdefault(each.__qualname__, []).append(each)
     return found
+
+
+def _is_as_named(function: FunctionType) -> bool:
+    """Whether it is the function itself, and not what a decorator gave its name to."""
+    return function.__code__.co_qualname == function.__qualname__
 
 
 def _functions(code: CodeType) -> dict[str, CodeType]:

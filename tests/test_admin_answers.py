@@ -151,7 +151,8 @@ class TestFaults:
 
         monkeypatch.setattr(identity, "_actor_loader", broken)
         page = card.press("Approve")
-        assert page.status == 500
+        assert page.status == 503
+        assert "nothing was done, try again" in page.text
         assert "canary-secret" not in page.html
         monkeypatch.undo()
         assert nothing_happened(app, proposal_id)

@@ -72,7 +72,8 @@ def found(browser, query=""):
 
 
 def row(page, order):
-    return next(part for part in page.html.split("<tr>") if f"(order: {order})</a>" in part)
+    rows = (part.partition("</tr>")[0] for part in page.html.split("<tr>"))
+    return next(part for part in rows if f"(order: {order})</a>" in part)
 
 
 class TestRows:
