@@ -139,7 +139,7 @@ def test_a_callable_default_is_computed_once() -> None:
 
     assert made.data == b'{"value":1}'
     assert made.arguments == {"value": 1}
-    assert canonicalise(schema, json.loads(made.data)) == made
+    assert canonicalise(schema, json.loads(made.data)).data == made.data
     assert next(numbers) == 2
 
 

@@ -188,7 +188,7 @@ function isSame(old, element) {
   if (old.dataset.version !== undefined) {
     return old.dataset.version === element.dataset.version && !old.classList.contains("is-gone");
   }
-  return old.outerHTML === element.outerHTML;
+  return old.isEqualNode(element);
 }
 
 function isWrittenIn(element, active) {
