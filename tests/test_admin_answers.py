@@ -11,7 +11,7 @@ from sqlalchemy import create_engine
 
 from flask_litro_agent import LitroAgent
 from flask_litro_agent.core.proposals import State
-from flask_litro_agent.errors import ConfigurationError
+from flask_litro_agent.errors import AgentError, ConfigurationError
 from tests.pages import ACCEPT, Page, open_page
 from tests.proposal_site import PROPOSALS, Browser, proposal_site
 
@@ -242,3 +242,20 @@ class TestFreshness:
         litro._initialised = True
         with pytest.raises(ConfigurationError, match="authenticated_at was registered after init_app"):
             litro.authenticated_at(lambda: session.get("at"))
+
+
+@pytest.mark.parametrize("letter", ["a", "\u6f22", "\U0001f600"])
+def test_the_longest_note_fits_into_a_form_whatever_it_is_written_in(app, proposal_id, card, letter):
+    assert card.press("Dismiss", note=letter * 2000).status == 303
+    assert app.extensions["litro_agent"].books.ledger.get(proposal_id).note == letter * 2000
+
+
+def test_no_character_of_a_tools_words_stays_unseen_in_a_refusal(app, ops, proposal_id, card, monkeypatch):
+    def raises(*args, **more):
+        raise AgentError("order of M\u202eallory", status=409)
+
+    monkeypatch.setattr(app.extensions["litro_agent"].gate, "approve", raises)
+    page = card.press("Approve")
+    assert page.status == 409
+    assert "\u202e" not in page.html
+    assert "M\\u202eallory" in page.text

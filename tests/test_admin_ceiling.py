@@ -5,9 +5,10 @@ from __future__ import annotations
 import time
 
 import pytest
+from flask import current_app
 from sqlalchemy import update
 
-from flask_litro_agent import Actor
+from flask_litro_agent import Actor, LitroAgent
 from flask_litro_agent.core.ceiling import Level
 from flask_litro_agent.core.tables import audit, ceiling
 from flask_litro_agent.installation import EXTENSION
@@ -242,3 +243,31 @@ def fresh_site(folder, age):
     app = proposal_site(folder, authenticated_at=lambda: time.time() - age, LITRO_APPROVAL_FRESHNESS=60)
     app.extensions["people"]["ada"] = ADA
     return app
+
+
+def test_a_form_that_says_it_has_seen_a_change_that_is_still_to_come_changes_nothing(app, ada):
+    fields = form(ada, scope="site", level="read")
+    later = {**fields, "seen": str(int(fields["seen"]) + 1)}
+    assert open_page(ada, PATH, later).status == 400
+    assert books(app).ceiling.levels().site is Level.PROPOSE
+
+
+def test_who_was_denied_it_since_he_signed_in_neither_sees_nor_sets_it(tmp_path):
+    app = proposal_site(tmp_path, extensions=(signed_in_as(ADA),))
+    app.extensions["people"]["ada"] = ADA
+    ada = Browser(app, "ada")
+    fields = form(ada, scope="site", level="read")
+    app.extensions["people"]["ada"] = Actor("ada", "Ada", frozenset())
+    assert open_page(ada, PATH).status == 403
+    assert open_page(ada, PATH, fields).status == 403
+    del app.extensions["people"]["ada"]
+    assert open_page(ada, PATH, fields).status == 403
+    assert books(app).ceiling.levels().site is Level.PROPOSE
+
+
+def signed_in_as(actor):
+    """Return an extension whose request loader keeps what it knew when the person signed in."""
+    litro = LitroAgent()
+    litro.request_loader(lambda: actor)
+    litro.actor_loader(lambda actor_id: current_app.extensions["people"].get(actor_id))
+    return litro

@@ -287,3 +287,8 @@ class TestHeaders:
         assert inbox(ops, **foreign).status == 403
         assert inbox(ops, **foreign, **navigation).status == 200
         assert inbox(ops, **foreign, **{**navigation, "Sec-Fetch-Dest": "iframe"}).status == 403
+
+
+@pytest.mark.parametrize("query", ["agent=a%00", "proposer=eve&proposer=bob", "tool=" + "a" * 256])
+def test_a_filter_that_no_database_takes_is_refused_in_words(ops, query):
+    assert open_page(ops, f"/litro/?{query}").status == 400

@@ -297,6 +297,18 @@ class TestFiles:
         assert self.csv(ops)[0]["summary"] == f"'{text}"
         assert self.ndjson(ops)[0]["summary"] == text
 
+    @pytest.mark.parametrize(
+        "text", ["a;=1+1;b", "a\t=1+1\tb", "a\n=1+1", "a\r\n@x", 'a;"=1+1";b', "a; \uff1d1;b", "a;;-1;b"]
+    )
+    def test_no_piece_of_a_cell_runs_where_another_sign_divides_cells(self, app, eve, ops, text):
+        proposal_id = eve.ask(order=1)["proposal_id"]
+        change(app, update(tables.proposal).where(tables.proposal.c.id == proposal_id).values(summary=text))
+        file = open_page(ops, "/litro/ledger.csv").html
+        for sign in ";\t":
+            cells = [cell for line in csv.reader(io.StringIO(file), delimiter=sign) for cell in line]
+            assert not [cell for cell in cells if cell.strip().startswith(("=", "+", "-", "@", "\uff1d"))]
+        assert self.ndjson(ops)[0]["summary"] == text
+
     @pytest.mark.parametrize("text", ["a,b", 'a"b', "a\r\nb", "a;b", "'=1", "1=1"])
     def test_what_csv_must_quote_comes_back_as_it_was(self, app, eve, ops, text):
         proposal_id = eve.ask(order=1)["proposal_id"]

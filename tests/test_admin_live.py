@@ -10,7 +10,7 @@ import time
 import pytest
 
 from flask_litro_agent.core.waiting import Pulse
-from flask_litro_agent.errors import LedgerAway
+from flask_litro_agent.errors import LedgerAway, Overloaded
 from flask_litro_agent.web.admin.watch import Watch
 from tests.asking import eventually, site
 from tests.proposal_site import OPS, Browser, proposal_site
@@ -83,6 +83,20 @@ class TestWatch:
         before = eyes.looks
         time.sleep(0.1)
         assert eyes.looks == before
+
+    def test_a_process_without_a_thread_to_spare_fails_one_listener_and_not_the_next(
+        self, watch, monkeypatch
+    ):
+        def refused(thread):
+            raise RuntimeError("can't start new thread")
+
+        with monkeypatch.context() as full:
+            full.setattr(threading.Thread, "start", refused)
+            with pytest.raises(Overloaded), watch.listening():
+                pass
+        with watch.listening():
+            assert watch.next(None, 5) == Pulse(0, "a")
+        assert eventually(lambda: not is_watched())
 
     def test_who_comes_later_is_told_nothing_old(self, watch, eyes):
         with watch.listening():

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from jinja2 import StrictUndefined
 
+from flask_litro_agent import Actor
 from tests.pages import open_page
-from tests.proposal_site import PROPOSALS, Browser, proposal_site
+from tests.proposal_site import OPS, PROPOSALS, Browser, proposal_site
 
 OWN = {
     "wins": ("inbox.html", "<title>Ours</title><p>{{ board.total }} wait, {{ actor.name }}</p>"),
@@ -78,3 +80,32 @@ def test_a_broken_error_page_is_a_plain_page_as_well(app, tmp_path):
     page = open_page(Browser(app, "bob"), "/litro/")
     assert page.status == 500
     assert "This page could not be drawn" in page.text
+
+
+def test_every_page_stands_on_a_site_with_strict_names(tmp_path):
+    app = proposal_site(tmp_path)
+    app.jinja_env.undefined = StrictUndefined
+    app.extensions["people"]["ada"] = Actor("ada", "Ada", OPS.permissions | {"litro:admin"})
+    eve, ada = Browser(app, "eve"), Browser(app, "ada")
+    done, lost, dismissed, waits = (eve.ask(order=order)["proposal_id"] for order in (1, 13, 2, 3))
+    ada.decide("approve", done), ada.decide("approve", lost), ada.decide("dismiss", dismissed, note="no")
+    pages = [
+        "",
+        "?tool=refund",
+        "sessions",
+        "sessions/desk/s1?owner=eve",
+        "sessions/desk/s1?owner=eve&until=2",
+    ]
+    pages += [
+        "ledger",
+        "ledger?q=refund&state=unknown",
+        "audit",
+        "audit?verify=1",
+        "ceiling",
+        "tools",
+        "usage",
+    ]
+    pages += [f"proposals/{one}?decided={done}" for one in (done, lost, dismissed, waits)]
+    stood = {path: open_page(ada, f"/litro/{path}").status for path in pages}
+    assert set(stood.values()) == {200}, stood
+    assert open_page(ada, "/litro/proposals/none").status == 404

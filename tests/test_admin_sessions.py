@@ -10,7 +10,7 @@ from flask_litro_agent import Actor
 from flask_litro_agent.contracts import Entry, SessionKey
 from flask_litro_agent.events import encode
 from flask_litro_agent.web.admin.conversation import read_passage
-from tests.asking import events, post, rounds
+from tests.asking import events, eventually, post, rounds
 from tests.proposal_site import Browser, proposal_site
 
 ADMIN = Actor("adm", "Ada Admin", frozenset({"litro:admin"}))
@@ -180,3 +180,36 @@ def test_a_component_is_shown_by_its_data_and_never_by_its_html():
     (event,) = read_passage(Store(), SessionKey("a", "b", "c"), first=1, until=None).events
     assert event.text("data") == '{\n  "a": 1\n}'
     assert "canary" not in repr(event)
+
+
+def test_no_character_of_an_owners_name_stays_unseen(site):
+    site.extensions["people"]["eve"] = Actor("eve", "Eve\u202e", frozenset())
+    say(site)
+    for page in (get(site, "").text, read(site).text):
+        assert "\u202e" not in page
+        assert "Eve\\u202e" in page
+
+
+def test_no_character_of_a_tools_error_stays_unseen(site):
+    say(site)
+    payload = {"call_id": "c", "name": "t", "error": {"code": "failed", "message": "no \u202eorder"}}
+    add(site, "tool-result", payload)
+    page = read(site).text
+    assert "\u202e" not in page
+    assert "no \\u202eorder" in page
+
+
+@pytest.mark.parametrize("query", [{"owner": "a\x00"}, {"owner": ["a", "b"]}, {"agent": "a" * 256}])
+def test_what_no_database_takes_is_refused_in_words(site, query):
+    assert get(site, "", **query).status_code == 400
+
+
+def add(app, kind, payload):
+    """Append an event to Eve's session as another process would."""
+    store, key = app.extensions["litro_agent"].store, SessionKey("desk", "eve", "s1")
+    eventually(lambda: not store.is_leased(key))  # the turn before may still be giving its lease back
+    lease = store.acquire(key, 15)
+    seq = store.last_seq(key) + 1
+    line = encode(seq, int(time.time() * 1000), kind, payload)
+    store.append(key, [Entry(seq, kind, line)], lease)
+    store.release(lease)

@@ -138,6 +138,14 @@ def test_usage_that_is_not_said_is_nothing(tmp_path):
     ]
 
 
+@pytest.mark.parametrize(("told", "counted"), [(-5, 0), (10**30, 10**12)])
+def test_usage_that_no_turn_can_have_is_not_added_to_what_others_used(tmp_path, told, counted):
+    usage = Usage(input_tokens=told, output_tokens=told, cached_tokens=told)
+    found = bench_with(tmp_path, [usage, TextDelta("x"), Done()]).run()
+    (payload,) = of_kind(found, events.USAGE)
+    assert [payload[name] for name in ("input_tokens", "output_tokens", "cached_tokens")] == [counted] * 3
+
+
 def test_deltas_are_written_as_they_come_and_never_merged(tmp_path):
     """Control: the second delta is still to come when the first is in the log."""
     come = threading.Event()

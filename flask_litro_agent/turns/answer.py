@@ -28,6 +28,8 @@ _TOO_LARGE = f"the model's answer is larger than {_MOST} characters"
 _CALL_SIZE = 128  # what a call takes beside its input
 _RAW_LIMIT = 4096
 _MESSAGE_LIMIT = 4096
+#: A round's at most: a database adds up a day of them.
+_MOST_TOKENS = 10**12
 _NAME_LIMIT = 200  # longer than any tool's name, so a cut one names nothing
 
 
@@ -86,13 +88,18 @@ class Answer:
             return None
         payload = {
             "round": number,
-            "input_tokens": int(self.usage.input_tokens or 0),
-            "output_tokens": int(self.usage.output_tokens or 0),
+            "input_tokens": _count(self.usage.input_tokens),
+            "output_tokens": _count(self.usage.output_tokens),
             "model": (self.usage.model or model)[:_NAME_LIMIT],
         }
         if self.usage.cached_tokens is not None:
-            payload["cached_tokens"] = int(self.usage.cached_tokens)
+            payload["cached_tokens"] = _count(self.usage.cached_tokens)
         return Draft(events.USAGE, payload)
+
+
+def _count(told: int | None) -> int:
+    """Return a number of tokens that can be added up for years, whatever a provider says."""
+    return min(max(int(told or 0), 0), _MOST_TOKENS)
 
 
 def _size(event: ProviderEvent) -> int:

@@ -21,7 +21,8 @@ from flask_litro_agent.web import guards
 __all__ = ["FORM", "field_name", "fresh_token", "read_form"]
 
 FORM: Final = "application/x-www-form-urlencoded"
-_MOST_BYTES: Final = 16 * 1024
+#: The longest note, percent-encoded, is 24,000 bytes.
+_MOST_BYTES: Final = 32 * 1024
 _MOST_FIELDS: Final = 10
 _NO_TOKEN: Final = "the form's token is missing, too old or another person's: load the proposal again"
 

@@ -29,6 +29,7 @@ from flask_litro_agent.web.admin.routes import Route
 
 __all__ = ["CeilingPages"]
 
+_SEEN: Final = "the form does not say which levels it was made from: load the page again"
 _INHERITED: Final = "inherited"
 _HISTORY: Final = 50
 _MOST_OPEN: Final = 500
@@ -108,9 +109,12 @@ class CeilingPages:
         form = forms.read_form(request, ("scope", "level", "seen"))
         scope, word, seen = (form.get(name, "") for name in ("scope", "level", "seen"))
         if not (seen.isascii() and seen.isdigit() and len(seen) < 16):
-            raise BadRequest("the form does not say which levels it was made from: load the page again")
+            raise BadRequest(_SEEN)
         level = None if word == _INHERITED else Level.of(word)
-        if books.ceiling.overview().raises(scope, level):  # who lowers it in between is seen by ``seen``
+        found = books.ceiling.overview()
+        if int(seen) > found.epoch:
+            raise BadRequest(_SEEN)
+        if found.raises(scope, level):  # who lowers it in between is seen by ``seen``
             self._installed.gate.check_freshness(self._installed.identity.authenticated_at())
         if level is None:
             books.ceiling.clear(scope, by=actor.id, seen=int(seen))

@@ -35,9 +35,14 @@ class ShownEvent:
     payload: Mapping[str, Any]
     unshown: Mapping[str, Any] = field(default_factory=dict)
 
-    def text(self, name: str) -> str:
-        """Return a member of the payload as text, JSON where it is none; empty when it is not there."""
-        return _text(self.payload[name]) if name in self.payload else ""
+    def text(self, *names: str) -> str:
+        """Return what stands at the end of these names as text, JSON where it is none; empty when nothing does."""
+        value: Any = self.payload
+        for name in names:
+            if not isinstance(value, Mapping) or name not in value:
+                return ""
+            value = value[name]
+        return _text(value)
 
     def unshown_texts(self) -> Iterator[tuple[str, str]]:
         """Yield the name and the text of each part that the browser did not get."""

@@ -13,6 +13,7 @@ from flask_litro_agent.installation import Installation
 from flask_litro_agent.web.admin.card_views import CardViews
 from flask_litro_agent.web.admin.decided import decided_one
 from flask_litro_agent.web.admin.entry import ADMIN, APPROVE
+from flask_litro_agent.web.admin.ledger_filter import read_text
 from flask_litro_agent.web.admin.people import People
 from flask_litro_agent.web.admin.rendering import Rendering
 from flask_litro_agent.web.admin.routes import Route
@@ -40,7 +41,7 @@ class InboxPages:
 
     def inbox(self, actor: Actor) -> Response:
         """Show what waits."""
-        filters = {name: value for name in FILTERS if (value := request.args.get(name, ""))}
+        filters = {name: value for name in FILTERS if (value := read_text(request.args, name))}
         books, people = self._installed.books, People(self._installed.identity)
         mark = None if books is None else books.waiting.pulse().mark  # first: what comes after it is news
         board = _NOTHING if books is None else books.waiting.board(**filters)

@@ -1,7 +1,8 @@
 """The ledger as a file: CSV for spreadsheets, NDJSON for programs, a batch of rows at a time.
 
-A text that a spreadsheet would run as a formula gets an apostrophe in front. Times are ISO 8601 in UTC, arguments and
-results are JSON texts: the arguments are the bytes that ran, or would have run.
+A text that a spreadsheet would run as a formula gets an apostrophe in front, and so does a piece of one that is a cell
+of its own where semicolons or tabs divide cells, as in many countries. Times are ISO 8601 in UTC, arguments and results
+are JSON texts: in NDJSON the arguments are the bytes that ran, or would have run.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -23,6 +25,7 @@ __all__ = ["FORMATS", "Format", "written"]
 BATCH: Final = 500
 #: What a spreadsheet takes for the beginning of a formula, or skips in front of one.
 _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
+_PIECE: Final = re.compile(r"""([;\t\r\n][\s"]*)(?=[=+@\-\uff1d\uff0b\uff0d\uff20])""")
 #: A spreadsheet reads a CSV file as UTF-8 when it begins with this mark.
 _MARK: Final = b"\xef\xbb\xbf"
 _COLUMNS: Final[dict[str, Callable[[Proposal], str | None]]] = {
@@ -98,6 +101,7 @@ def _cell(text: str | None) -> str:
     """Return a cell that shows the text and never runs it."""
     if text is None:
         return ""
+    text = _PIECE.sub(r"\1'", text)
     return f"'{text}" if text.startswith(_FORMULA) else text
 
 

@@ -14,7 +14,7 @@ from flask_litro_agent.core.proposals import State
 from flask_litro_agent.core.search import Wanted
 from flask_litro_agent.errors import BadRequest
 
-__all__ = ["Filter", "read_filter"]
+__all__ = ["Filter", "read_filter", "read_text"]
 
 _DAY_MS: Final = 86_400_000
 _LONGEST: Final = 255
@@ -46,7 +46,7 @@ class Filter:
 
 def read_filter(args: MultiDict[str, str]) -> Filter:
     """Return the filter of a query string; BadRequest in words for what cannot be."""
-    texts = {name: text for name in _TEXTS if (text := _text(args, name))}
+    texts = {name: text for name in _TEXTS if (text := read_text(args, name))}
     states = tuple(dict.fromkeys(_state(word) for word in args.getlist("state") if word))
     if texts.get("outcome", "ok") not in _OUTCOMES:
         raise BadRequest(f"'outcome' must be one of {', '.join(_OUTCOMES)}")
@@ -67,7 +67,8 @@ def read_filter(args: MultiDict[str, str]) -> Filter:
     return Filter(texts, states, wanted)
 
 
-def _text(args: MultiDict[str, str], name: str) -> str:
+def read_text(args: MultiDict[str, str], name: str) -> str:
+    """Return a text of a query string, empty when it is not there; BadRequest for one that no database takes."""
     given = args.getlist(name)
     if len(given) > 1:
         raise BadRequest(f"'{name}' is given {len(given)} times")

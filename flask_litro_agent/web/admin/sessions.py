@@ -16,6 +16,8 @@ from flask_litro_agent.installation import Installation
 from flask_litro_agent.web import guards
 from flask_litro_agent.web.admin.conversation import Passage, read_passage
 from flask_litro_agent.web.admin.entry import ADMIN
+from flask_litro_agent.web.admin.ledger_filter import read_text
+from flask_litro_agent.web.admin.people import People
 from flask_litro_agent.web.admin.rendering import Rendering
 from flask_litro_agent.web.admin.routes import Route
 
@@ -44,14 +46,15 @@ class SessionPages:
 
     def sessions(self, actor: Actor) -> Response:
         """Show one page of everybody's sessions, or of one owner's, newest first."""
-        owner, agent = (request.args.get(name, "").strip() or None for name in ("owner", "agent"))
+        owner, agent = (read_text(request.args, name) or None for name in ("owner", "agent"))
         found, mark = self._installed.store.list(
             owner, agent=agent, after=request.args.get("after"), limit=_PAGE
         )
         return self._rendering.page(
             "sessions.html",
             actor,
-            sessions=[(info, self._name(info.key.owner)) for info in found],
+            sessions=found,
+            people=People(self._installed.identity),
             names=list(self._installed.agents),
             owner=owner,
             agent=agent,
@@ -69,7 +72,7 @@ class SessionPages:
             "session.html",
             actor,
             key=key,
-            owner_name=self._name(key.owner),
+            owner_name=People(self._installed.identity).name(key.owner),
             passage=passage,
             until=None if until == _LAST else until,
             is_running=self._installed.store.is_leased(key),
@@ -100,12 +103,3 @@ class SessionPages:
             last = 0
         if not last:
             raise NotFound(_NONE)
-
-    def _name(self, owner: str) -> str:
-        """Return the owner's name as of now; the id of somebody who is gone."""
-        try:
-            found = self._installed.identity.by_id(owner)
-        except Exception:  # the site's loader
-            logger.exception("litro admin: the actor loader failed")
-            return owner
-        return found.name if found else owner

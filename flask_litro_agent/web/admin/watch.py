@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import Final
 
 from flask_litro_agent.core.waiting import Pulse
-from flask_litro_agent.errors import LedgerAway
+from flask_litro_agent.errors import LedgerAway, Overloaded
 
 __all__ = ["Watch"]
 
@@ -34,10 +34,8 @@ class Watch:
         """Have it look on for the block."""
         with self._changed:
             self._listeners += 1
-            if not self._is_looking:
-                self._is_looking = True
-                threading.Thread(target=self._look_on, name="litro-watch", daemon=True).start()
         try:
+            self._look_for_them()
             yield
         finally:
             with self._changed:
@@ -52,6 +50,17 @@ class Watch:
 
     def _is_news(self, known: str | None) -> bool:
         return self._latest is not None and self._latest.mark != known
+
+    def _look_for_them(self) -> None:
+        """Start the thread that looks, unless there is one; Overloaded when the process cannot have another."""
+        with self._changed:
+            if self._is_looking:
+                return
+            try:
+                threading.Thread(target=self._look_on, name="litro-watch", daemon=True).start()
+            except RuntimeError:
+                raise Overloaded("this process has no thread left to watch the ledger with") from None
+            self._is_looking = True
 
     def _look_on(self) -> None:
         is_away = False
