@@ -36,7 +36,7 @@ LEVELS = {room: level for level, rooms in enumerate(FLOORS) for room in rooms}
 
 #: What a stranger's plugin may import, so what ours may.
 PUBLISHED = {"errors", "strict_json", "events", "contracts", "settings", "tools", "hookspecs", "schemas"}
-OPTIONAL = {"flask_login", "flask_security", "gevent"}
+OPTIONAL = {"flask_babel", "flask_login", "flask_security", "gevent"}
 
 
 @functools.cache

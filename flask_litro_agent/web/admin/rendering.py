@@ -16,7 +16,7 @@ from flask_litro_agent.web import forms
 from flask_litro_agent.web.admin.entry import ADMIN, APPROVE, may
 from flask_litro_agent.web.admin.moments import moment
 from flask_litro_agent.web.admin.people import seen
-from flask_litro_agent.web.admin.words import language, mark, say, say_many
+from flask_litro_agent.web.admin.words import direction, language, mark, say, say_many
 
 __all__ = ["HEADERS", "Rendering", "is_page"]
 
@@ -77,6 +77,7 @@ class Rendering:
             "_": say,
             "ngettext": say_many,
             "lang": language(),
+            "direction": direction(),
             "actor": actor,
             "places": [] if actor is None else list(self._places(actor)),
             "csrf_token": forms.fresh_token,
