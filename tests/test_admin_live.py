@@ -96,7 +96,7 @@ class TestWatch:
                 pass
         with watch.listening():
             assert watch.next(None, 5) == Pulse(0, "a")
-        assert eventually(lambda: not is_watched())
+        eventually(lambda: not is_watched())
 
     def test_who_comes_later_is_told_nothing_old(self, watch, eyes):
         with watch.listening():
