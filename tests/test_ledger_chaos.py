@@ -1,6 +1,6 @@
 """``kill -9`` and SIGSTOP in the middle of an approval: nothing runs twice or late, and what is left is unknown.
 
-``LITRO_CHAOS`` sets the number of kills, which CI has at 200. With ``-rP`` each test says what it counted.
+``LITRO_CHAOS`` sets the number of kills; CI has more than an ordinary run. With ``-rP`` each test says what it counted.
 """
 
 from __future__ import annotations
