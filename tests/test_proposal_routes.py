@@ -436,9 +436,9 @@ class TestForm:
         assert nothing_happened(app, proposal_id)
 
     def test_a_body_that_is_too_large_is_refused(self, app, ops, proposal_id):
-        answer = ops.submit("dismiss", proposal_id, ops.form(proposal_id, note="x" * 20_000))
+        answer = ops.submit("dismiss", proposal_id, ops.form(proposal_id, note="x" * 40_000))
         assert (answer.status_code, answer.mimetype) == (413, "text/plain")
-        assert ops.decide("dismiss", proposal_id, note="x" * 20_000).status_code == 413
+        assert ops.decide("dismiss", proposal_id, note="x" * 40_000).status_code == 413
         assert nothing_happened(app, proposal_id)
 
     @pytest.mark.parametrize(
