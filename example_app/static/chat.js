@@ -5,6 +5,7 @@
  * A tab has one stream open at most, and none while nobody looks at it.
  */
 
+import { Decisions } from "./decisions.js";
 import { Transcript, button } from "./transcript.js";
 
 const part = (name) => document.getElementById(`chat-${name}`);
@@ -25,7 +26,12 @@ class Chat {
   #begun = false; // whether the session may have a log
   #pinned = true; // whether the page follows the answer's end
   #top = 0; // how far down the page was when it last moved
-  #transcript = new Transcript(part("log"), { name: title, retry: (text) => this.send(text) });
+  #decisions = new Decisions(client);
+  #transcript = new Transcript(part("log"), {
+    name: title,
+    retry: (text) => this.send(text),
+    offer: (id, place) => this.#decisions.offer(id, place),
+  });
   #others = new BroadcastChannel(`litro-chat:${agent}`);
 
   constructor() {

@@ -24,15 +24,20 @@ export class Transcript {
   #root;
   #name;
   #retry;
+  #offer;
   #turn = null;
   #pending = null;
   #proposals = new Map();
 
-  /** `name` is the agent's; `retry(text)` is called when the person wants the last message asked again. */
-  constructor(root, { name, retry }) {
+  /**
+   * `name` is the agent's; `retry(text)` is called when the person wants the last message asked again, and
+   * `offer(id, place)` when a proposal waits: what it returns ends the offer.
+   */
+  constructor(root, { name, retry, offer }) {
     this.#root = root;
     this.#name = name;
     this.#retry = retry;
+    this.#offer = offer;
   }
 
   get isEmpty() {
@@ -47,6 +52,7 @@ export class Transcript {
   clear() {
     this.#root.replaceChildren();
     this.#turn = this.#pending = null;
+    for (const card of this.#proposals.values()) card?.withdraw();
     this.#proposals.clear();
   }
 
@@ -66,13 +72,19 @@ export class Transcript {
     if (kind === "turn-start") return this.#begin(payload);
     if (kind === "proposal-settled") return this.#settled(payload);
     this.#turn?.add(kind, payload);
-    if (kind === "proposal") this.#proposals.set(payload.proposal_id, this.#turn?.card(payload.call_id));
+    if (kind === "proposal") this.#propose(payload);
     if (kind === "message" && payload.role === "user") this.settle();
   }
 
   /** Show which turn is running now; null when none is. */
   mark(turnId) {
     this.#turn?.mark(turnId !== null && this.#turn.id === turnId);
+  }
+
+  #propose({ proposal_id, call_id }) {
+    const card = this.#turn?.card(call_id);
+    this.#proposals.set(proposal_id, card);
+    card?.offer((place) => this.#offer(proposal_id, place));
   }
 
   /** A decision comes in any turn or between two; it belongs to its card. */
@@ -198,6 +210,7 @@ class Card {
   #state = element("span", "tool-state", "running…");
   #body = element("div", "tool-body");
   #steps = null;
+  #withdraw = null; // ends what is offered to an operator
 
   constructor({ name, input, invalid, raw }) {
     const summary = element("summary", "", element("code", "tool-name", name), this.#state);
@@ -227,7 +240,19 @@ class Card {
     this.#part("Proposed", element("p", "text", summary));
   }
 
+  /** `make(place)` offers a decision in this card. */
+  offer(make) {
+    this.#withdraw = make(this.#body);
+  }
+
+  /** Take the offer back. */
+  withdraw() {
+    this.#withdraw?.();
+    this.#withdraw = null;
+  }
+
   decide(payload) {
+    this.withdraw();
     this.element.dataset.state = payload.state === "executed" ? "done" : "left";
     this.#state.textContent = decision(payload);
     if (payload.note) this.#part("Note", element("p", "text", payload.note));
@@ -253,7 +278,7 @@ export function button(label, act) {
   return made;
 }
 
-function element(tag, className = "", ...content) {
+export function element(tag, className = "", ...content) {
   const made = document.createElement(tag);
   if (className) made.className = className;
   made.append(...content);
