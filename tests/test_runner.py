@@ -276,6 +276,15 @@ def test_a_look_at_a_session_whose_turn_has_ended_takes_no_lease(bench):
     assert with_lease.epoch == 2
 
 
+def test_a_turn_whose_end_is_in_the_log_runs_no_longer_though_its_lease_is_still_held(bench):
+    """Who was shown the end and looks at once does not find that turn running."""
+    live = bench.start(HI)
+    assert live.wait_closed(SOON)
+    still_held = bench.store.acquire(bench.key(), 15, live.turn_id)
+    assert bench.runner.standing(bench.key()) == Standing(None, len(bench.entries()))
+    bench.store.release(still_held)
+
+
 def test_nothing_is_written_while_the_turns_process_lives(folder, bench):
     """Law 3: also while it sleeps (SIGSTOP), because the kernel holds its lock."""
     with Child(folder, [LONG]) as child:

@@ -32,7 +32,7 @@ class Leases:
         while True:
             try:
                 lease = self._store.acquire(key, self._ttl, turn_id)
-                running = None if lease else self._running(key)
+                running = None if lease else self.running(key)
             except SessionDeleted:
                 raise NotFound(_NO_SESSION) from None
             if lease is not None:
@@ -60,7 +60,7 @@ class Leases:
             back *= 2
         return kind
 
-    def _running(self, key: SessionKey) -> str | None:
+    def running(self, key: SessionKey) -> str | None:
         """Return the turn that goes on; one whose turn-end is in the log is just giving the lease back."""
         holder = self._store.holder(key)
         if holder is None or self.last_kind(key) == events.TURN_END:

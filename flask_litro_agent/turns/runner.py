@@ -122,7 +122,8 @@ class Runner:
         holder = self._store.holder(key)
         if holder is None and self._leases.last_kind(key) != events.TURN_END:
             self._upkeep.recover(key)
-        return Standing(holder.turn_id if holder else None, self._leases.last_seq(key))
+        running = self._leases.running(key) if holder else None
+        return Standing(running, self._leases.last_seq(key))
 
     def tell(self, key: SessionKey) -> None:
         """Append what the ledger owes to a session that is free; a turn that runs in it tells it by itself."""
