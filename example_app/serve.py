@@ -7,7 +7,9 @@ import os
 import signal
 import socket
 import sys
+import traceback
 from pathlib import Path
+from types import FrameType
 
 from flask import Flask
 from werkzeug.serving import WSGIRequestHandler, make_server
@@ -21,13 +23,14 @@ try:
 except ImportError:
     gevent = monkey = pywsgi = None  # type: ignore[assignment]  # without the gevent extra
 
-__all__ = ["main"]
+__all__ = ["main", "serve"]
 
 _THIS_MACHINE = ("127.0.0.1", "localhost")
+_STOPPING = (signal.SIGTERM, signal.SIGINT)
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Serve the shop until SIGTERM or Ctrl-C; return the exit status."""
+    """Serve the shop until SIGTERM or Ctrl-C; return the exit status, 1 when it ended without being asked to."""
     asked = _parser().parse_args(arguments)
     try:
         listener = _listen(asked.host, asked.port)
@@ -37,8 +40,19 @@ def main(arguments: list[str] | None = None) -> int:
         print(error, file=sys.stderr)
         return 1
     print(line, flush=True)
-    _serve_until_stopped(app, listener)
-    return 0
+    return serve(app, listener)
+
+
+def serve(app: Flask, listener: socket.socket) -> int:
+    """Serve until a signal; say on stderr what ended it, and return the exit status."""
+    by_gevent = monkey is not None and monkey.is_module_patched("socket")
+    ending = _Ending()
+    try:
+        (_by_gevent if by_gevent else _by_threads)(app, listener, ending)
+    except SystemExit:  # gevent throws it in here, from any request, without a word
+        traceback.print_exc()
+    print(ending, file=sys.stderr)
+    return 0 if ending.signals else 1
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -85,25 +99,43 @@ def _short(path: Path) -> Path:
     return path.relative_to(here) if path.is_relative_to(here) else path
 
 
-def _serve_until_stopped(app: Flask, listener: socket.socket) -> None:
-    if monkey is not None and monkey.is_module_patched("socket"):
-        _by_gevent(app, listener)
-    else:
-        _by_threads(app, listener)
+class _Ending:
+    """What ends the server: the signals that came, or nothing that anybody asked for."""
+
+    def __init__(self) -> None:
+        self.signals: list[str] = []
+
+    def __str__(self) -> str:
+        if self.signals:
+            return f"Stopped by {self.signals[0]}."
+        return "The shop stopped, and no signal asked it to: the reason stands above."
+
+    def note(self, number: int) -> None:
+        self.signals.append(signal.Signals(number).name)
 
 
-def _by_gevent(app: Flask, listener: socket.socket) -> None:
+def _by_gevent(app: Flask, listener: socket.socket, ending: _Ending) -> None:
     server = pywsgi.WSGIServer(listener, app, log=None)
-    for number in (signal.SIGTERM, signal.SIGINT):
-        gevent.signal_handler(number, server.stop, timeout=2)
+
+    def stop(number: int) -> None:
+        ending.note(number)
+        server.stop(timeout=2)
+
+    for number in _STOPPING:
+        gevent.signal_handler(number, stop, number)
     server.serve_forever()
 
 
-def _by_threads(app: Flask, listener: socket.socket) -> None:
+def _by_threads(app: Flask, listener: socket.socket, ending: _Ending) -> None:
     host, port = listener.getsockname()[:2]
     server = make_server(host, port, app, threaded=True, request_handler=_Quiet, fd=listener.fileno())
-    # the server takes SIGTERM as it takes Ctrl-C: it closes and returns
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        ending.note(number)
+        raise KeyboardInterrupt  # the server takes it: it closes and returns
+
+    for number in _STOPPING:
+        signal.signal(number, stop)
     server.serve_forever()
 
 

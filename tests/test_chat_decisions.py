@@ -43,7 +43,9 @@ def chat(chromium: Chromium, shop: Monday) -> Iterator[Callable[[str], Tab]]:
         tab.on("pageerror", lambda error: faults.append(str(error)))
         tab.on("console", lambda said: faults.append(said.text) if "Content Security" in said.text else None)
         shop.sign_in(tab, username, "/chat/assistant")
-        tab.wait_for_url("**/chat/assistant#*")  # the page's script has run: it names the session in the address
+        tab.wait_for_url(
+            "**/chat/assistant#*"
+        )  # the page's script has run: it names the session in the address
         return tab
 
     yield open_chat

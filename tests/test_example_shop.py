@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import signal
@@ -612,7 +613,39 @@ def test_the_demo_says_one_line_serves_and_ends_clean(tmp_path, kind):
     finally:
         process.send_signal(signal.SIGTERM)
         rest, complaints = process.communicate(timeout=30)
-    assert (process.returncode, rest, complaints) == (0, "", "")
+    assert (process.returncode, rest, complaints) == (0, "", "Stopped by SIGTERM.\n")
+
+
+QUITTER = """
+from gevent import monkey; monkey.patch_all()
+import socket, sys
+from flask import Flask
+from example_app.serve import serve
+
+app = Flask("quitter")
+app.add_url_rule("/", "quit", sys.exit)
+listener = socket.create_server(("127.0.0.1", 0))
+print(f"Shop: http://127.0.0.1:{listener.getsockname()[1]}", flush=True)
+sys.exit(serve(app, listener))
+"""
+
+
+@pytest.mark.server
+def test_a_demo_that_ends_without_a_signal_says_why_and_does_not_call_it_success(tmp_path):
+    pytest.importorskip("gevent", reason="gevent is missing: pip install 'flask-litro-agent[gevent]'")
+    process = start_shop(tmp_path, ["-c", QUITTER])
+    try:
+        assert process.stdout is not None
+        address = process.stdout.readline().split()[1]
+        with contextlib.suppress(OSError):
+            urllib.request.urlopen(address, timeout=20)
+        _, complaints = process.communicate(timeout=30)
+    finally:
+        process.kill()
+        process.wait(10)
+    assert process.returncode == 1
+    assert "SystemExit" in complaints
+    assert complaints.endswith("The shop stopped, and no signal asked it to: the reason stands above.\n")
 
 
 def _ask(address: str, text: str) -> str:
