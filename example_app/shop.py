@@ -50,6 +50,7 @@ def build_app(config: Mapping[str, Any]) -> Flask:
             "customers:*",
         ),
         LITRO_FOUR_EYES=("refunds:*", "credits:*"),
+        LITRO_SIGN_IN="/sign-in",
     )
     app.config.from_mapping(config)
     CSRFProtect(app)

@@ -90,8 +90,13 @@ class TestWhatIsShown:
         books(app).ceiling.set("agent:desk", Level.OFF, by="cli:root")
         books(app).ceiling.clear("site", by="ada")
         history = open_page(ada, PATH).text.split("Who changed it")[1]
-        assert history.index("inherited") < history.index("agent:desk") < history.rindex("site")
+        assert history.index("from the setting") < history.index("agent:desk") < history.rindex("site")
         assert "cli:root" in history
+
+    def test_the_sites_own_level_falls_back_on_the_setting_and_the_others_are_inherited(self, ada):
+        html = open_page(ada, PATH).html
+        assert html.count(">from the setting</option>") == 1
+        assert html.count(">inherited</option>") > 1
 
     def test_a_destroyed_row_of_the_history_stands_there_as_one(self, app, ada):
         books(app).ceiling.set("site", Level.READ, by="ada")
@@ -206,7 +211,8 @@ class TestWhoMay:
     def test_somebody_who_only_approves_is_kept_out(self, app, ada):
         fields = form(ada, scope="site", level="off")
         ops = Browser(app, "ops")
-        assert open_page(ops, PATH).status == 403
+        page = open_page(ops, PATH)
+        assert (page.status, page.title) == (403, "Not allowed")
         assert open_page(ops, PATH, fields).status == 403
         assert books(app).ceiling.levels().site is Level.PROPOSE
 

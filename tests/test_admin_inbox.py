@@ -140,8 +140,12 @@ class TestWhoDecides:
     def test_nobody_else_enters(self, app, eve, actor, status):
         eve.ask(order=4711)
         page = inbox(Browser(app, actor))
-        assert page.status == status
+        assert (page.status, page.title) == (status, "Not allowed" if actor else "Sign in first")
+        assert 'href="/">Back to the site' in page.html
         assert "4711" not in page.html
+
+    def test_every_page_has_a_way_back_to_the_site(self, ops):
+        assert 'href="/">Back to the site' in inbox(ops).html
 
     def test_somebody_signed_out_is_led_to_the_sign_in_and_back(self, tmp_path):
         app = proposal_site(tmp_path, LITRO_SIGN_IN="/sign-in?way=staff")

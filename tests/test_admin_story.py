@@ -54,7 +54,7 @@ def cookies(chromium: Chromium, shop: Monday) -> dict[str, dict]:
 
 @pytest.fixture
 def window(chromium: Chromium, shop: Monday, cookies: dict[str, dict]) -> Iterator[Window]:
-    """Return a function that opens a page as an operator; an uncaught error or a breach of its policy fails the test."""
+    """Return a function that opens an operator's page; an uncaught error or a breach of its policy fails the test."""
     contexts, faults = [], []
     expect.set_options(timeout=PATIENCE)
 
