@@ -9,6 +9,7 @@ import inspect
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from types import MappingProxyType
 from typing import Any
 
 from flask import Flask
@@ -17,6 +18,7 @@ from flask_litro_agent import report
 from flask_litro_agent.agent_files import draft_agents, find_folder, watch_folder
 from flask_litro_agent.agents import LoadedAgent, LoadedAgents
 from flask_litro_agent.bookkeeping import Books, GivenEngine, first_level, open_books, usage_listener
+from flask_litro_agent.components import Components, PropSchemas
 from flask_litro_agent.contracts import Policy, Provider, SessionStore
 from flask_litro_agent.core.ceiling import FixedCeiling, Level, agent_scope
 from flask_litro_agent.core.gate import Gate
@@ -32,6 +34,7 @@ from flask_litro_agent.tools import Tool, ToolContext
 from flask_litro_agent.turns.endings import Endings, OnTurnEnd
 from flask_litro_agent.turns.outbox import Outbox
 from flask_litro_agent.turns.runner import Runner
+from flask_litro_agent.turns.seals import Seals
 
 __all__ = ["ToolContextFunction", "assemble"]
 
@@ -72,6 +75,7 @@ def assemble(
     session_store: SessionStore | None,
     tool_context: ToolContextFunction | None,
     engine: GivenEngine | None = None,
+    prop_schemas: PropSchemas = MappingProxyType({}),
 ) -> Installation:
     """Return the app's parts, wired; ConfigurationError has every fault."""
     faults = _Faults()
@@ -91,7 +95,7 @@ def assemble(
     with app.app_context():  # as in the request that starts a turn
         _check_schemas(agents, faults)
     with faults.collecting():
-        renderer = registry.renderer(settings.renderer) if settings.renderer else None
+        components = _components(settings, registry, prop_schemas)
     with faults.collecting():
         store = _store(settings, registry, session_store)
     faults.stop_if_any()
@@ -105,7 +109,8 @@ def assemble(
         identity=identity,
         gate=_gate(app, settings, identity, books, agents, limits, policies, tool_context),
         store=store,
-        renderer=renderer,
+        components=components,
+        seals=Seals(lambda: _secret_keys(app)),
         runner=Runner(
             store,
             settings,
@@ -120,6 +125,7 @@ def assemble(
             store=settings.session_store if session_store is None else f"{_kind(store)} (session_store=)",
             registry=registry,
             books=books,
+            components=components.names,
             warnings=list(_warnings(app, settings, books)),
         ),
     )
@@ -195,6 +201,18 @@ def _books(
         witnesses=[signalling.hear],
         name_of=identity.by_id,
     )
+
+
+def _components(settings: Settings, registry: Registry, schemas: PropSchemas) -> Components:
+    renderer = registry.renderer(settings.renderer) if settings.renderer else None
+    return Components(renderer, schemas, url=f"{settings.url_prefix}/components")
+
+
+def _secret_keys(app: Flask) -> list[bytes]:
+    """Return the app's secret keys, the newest last; none for an app without."""
+    newest = [app.secret_key] if app.secret_key else []
+    keys = [*(app.config.get("SECRET_KEY_FALLBACKS") or ()), *newest]
+    return [key.encode() if isinstance(key, str) else key for key in keys]
 
 
 def _turn_listeners(

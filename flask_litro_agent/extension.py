@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Protocol, TypeVar
 
 from flask import Flask, current_app, session
+from marshmallow import Schema
 
 from flask_litro_agent import identity as identities
 from flask_litro_agent.assembly import ToolContextFunction, assemble
@@ -36,6 +37,7 @@ logger = logging.getLogger("flask_litro_agent")
 _LAST_MESSAGES = 2.0
 
 Loader = TypeVar("Loader", bound=Callable[..., Any])
+SchemaClass = TypeVar("SchemaClass", bound=type[Schema])
 
 
 class Loaders(Protocol):
@@ -84,6 +86,7 @@ class LitroAgent:
         self._actor_loader: ActorLoader | None = identity.actor_loader if identity else None
         self._authenticated_at: AuthenticatedAt | None = getattr(identity, "authenticated_at", None)
         self._tool_context: ToolContextFunction | None = None
+        self._prop_schemas: dict[str, type[Schema]] = {}
         self._engine = engine
         self._plugins = tuple(plugins)
         self._session_store = session_store
@@ -118,6 +121,22 @@ class LitroAgent:
         self._tool_context = function
         return function
 
+    def component(self, name: str) -> Callable[[SchemaClass], SchemaClass]:
+        """Say which props a component takes: the decorated marshmallow schema checks them at every use.
+
+        A prop that the schema does not know, lacks or refuses is an error; one that it lets be left out is None in
+        the template.
+        """
+        self._before_init(f"the component {name!r}")
+        if name in self._prop_schemas:
+            raise ConfigurationError(f"the component {name!r} has two schemas for its props: keep one")
+
+        def declare(schema: SchemaClass) -> SchemaClass:
+            self._prop_schemas[name] = schema
+            return schema
+
+        return declare
+
     def gate(self, agent: str) -> AgentGate:
         """Return the gate for one agent, for the site's own code; ConfigurationError for an unknown agent."""
         installed = installed_in(current_app)
@@ -150,6 +169,7 @@ class LitroAgent:
             session_store=self._session_store,
             tool_context=self._tool_context,
             engine=self._engine,
+            prop_schemas=self._prop_schemas,
         )
         app.extensions[EXTENSION] = installed
         self._initialised = True

@@ -10,11 +10,11 @@ from flask import Flask
 
 from flask_litro_agent.agents import LoadedAgent
 from flask_litro_agent.bookkeeping import Books
+from flask_litro_agent.components import Components
 from flask_litro_agent.contracts import (
     Actor,
     Provider,
     Rendered,
-    Renderer,
     SessionKey,
     SessionStore,
     ToolSpec,
@@ -31,6 +31,7 @@ from flask_litro_agent.tools import Tool, UIResult
 from flask_litro_agent.turns.live import LiveTurn
 from flask_litro_agent.turns.loop import Assignment
 from flask_litro_agent.turns.runner import Runner, Spawn
+from flask_litro_agent.turns.seals import Seals
 
 __all__ = ["EXTENSION", "Installation", "installed_in", "tool_spec"]
 
@@ -54,7 +55,8 @@ class Installation:
     identity: Identity
     gate: Gate
     store: SessionStore
-    renderer: Renderer | None
+    components: Components
+    seals: Seals
     runner: Runner
     report: Report
     books: Books | None = None
@@ -98,15 +100,8 @@ class Installation:
             self.runner.tell(other)
 
     def render(self, component: UIResult) -> Rendered:
-        """Return a component as html; ConfigurationError when the app has no renderer, TypeError for what is none."""
-        if self.renderer is None:
-            raise ConfigurationError(
-                f"the component {component.component!r} needs a renderer: name an installed one in LITRO_RENDERER"
-            )
-        rendered = self.renderer.render(component.component, component.props)
-        if not (isinstance(rendered, Rendered) and isinstance(rendered.html, str)):
-            raise TypeError(f"{type(self.renderer).__name__} must return Rendered(html, hydrate)")
-        return rendered
+        """Return a component as html and text; see ``Components.render`` for what is raised."""
+        return self.components.render(component)
 
     def _wake(self, key: SessionKey) -> bool:
         """Begin a turn of the session's owner as he is now; False when none has begun."""
@@ -136,6 +131,7 @@ class Installation:
             origin=origin,
             gate=gate,
             render=self.render,
+            seals=self.seals,
             specs=tuple(map(tool_spec, self.gate.tools(name).values())),
         )
 

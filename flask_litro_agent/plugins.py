@@ -26,13 +26,14 @@ from flask_litro_agent.errors import ConfigurationError
 from flask_litro_agent.policies import plugin as policies
 from flask_litro_agent.providers import plugin as providers
 from flask_litro_agent.registry import KINDS, Factory, Kind, PluginInfo, Registry, Source, cause
+from flask_litro_agent.renderers import plugin as renderers
 from flask_litro_agent.sessions import plugin as session_stores
 from flask_litro_agent.settings import Draft, Settings, did_you_mean
 
 __all__ = ["BUILT_IN", "draft_plugins", "load_plugins"]
 
 #: The plugins that the package itself brings.
-BUILT_IN: tuple[object, ...] = (providers, session_stores, policies)
+BUILT_IN: tuple[object, ...] = (providers, session_stores, renderers, policies)
 
 _HOOKS = {kind.hook: kind for kind in KINDS}
 _NAME = re.compile(r"[a-z][a-z0-9_]*")

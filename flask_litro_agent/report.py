@@ -43,6 +43,7 @@ def compose(
     store: str,
     registry: Registry,
     books: Books | None,
+    components: Sequence[str],
     warnings: Sequence[str],
 ) -> Report:
     """Return the report of an app that starts."""
@@ -57,7 +58,7 @@ def compose(
         ("store", [store]),
         ("ledger", [books.place if books else "none: no tool changes anything"]),
         ("policies", [", ".join(settings.policies) or "none: every call is forbidden"]),
-        ("renderer", [settings.renderer or "none"]),
+        ("renderer", [_renderer_line(settings.renderer, components)]),
         ("plugins", [_plugin_line(plugin) for plugin in registry.plugins] or ["none"]),
         ("routes", [f"{settings.url_prefix}/agent/<agent>/<session>"]),
         ("notes", loaded.notes),
@@ -74,6 +75,12 @@ def _agent_line(agent: LoadedAgent, provider: Provider) -> str:
 def _tool_lines(agent: LoadedAgent) -> Iterator[str]:
     for tool in agent.tools.values():
         yield f"{agent.name}.{tool.name}: {tool.facts.mode}, {tool.facts.permission or 'PUBLIC'}"
+
+
+def _renderer_line(renderer: str | None, components: Sequence[str]) -> str:
+    if renderer is None:
+        return "none"
+    return f"{renderer}: {', '.join(components)}" if components else renderer
 
 
 def _plugin_line(plugin: PluginInfo) -> str:

@@ -143,7 +143,9 @@ class Settings:
         None, _optional(_text), "folder with the agents; default: `agents` inside or beside the app's package"
     )
     session_store: str = _setting("file", _text, "name of the session store")
-    renderer: str | None = _setting(None, _optional(_text), "name of the renderer for components")
+    renderer: str | None = _setting(
+        "jinja", _optional(_text), "name of the renderer for components; None: there are none"
+    )
     policies: tuple[str, ...] = _setting(
         ("permissions",), _texts, "names of the policies that are asked at every call"
     )

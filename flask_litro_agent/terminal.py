@@ -83,8 +83,10 @@ class _Printer:
                 )
             case events.TOOL_PROGRESS:
                 self._line(f"  … {_short(payload['value'])}", dim=True)
-            case events.TOOL_RESULT | events.UI:
+            case events.TOOL_RESULT:
                 self._result(payload)
+            case events.UI:
+                self._component(payload)
             case events.PROPOSAL:
                 self._line(
                     f"← waits for approval: {payload['summary']} ({payload['proposal_id']})", fg="yellow"
@@ -100,7 +102,11 @@ class _Printer:
         if "error" in payload:
             self._line(f"← {payload['error']['code']}: {payload['error']['message']}", fg="yellow")
         else:
-            self._line(f"← {_short(payload.get('output', payload.get('data')))}", dim=True)
+            self._line(f"← {_short(payload.get('output'))}", dim=True)
+
+    def _component(self, payload: Mapping[str, Any]) -> None:
+        text = payload.get("text") or _short(payload.get("data"))
+        self._line("\n".join(f"│ {line}" for line in text.split("\n")))
 
     def _end(self, payload: Mapping[str, Any]) -> None:
         if payload["reason"] == "finished":

@@ -21,9 +21,9 @@ FLOORS = (
     ("agents", "core", "identity"),
     ("agent_files",),
     ("hookspecs", "registry"),
-    ("plugin_settings", "providers", "sessions", "policies"),
+    ("plugin_settings", "providers", "sessions", "renderers", "policies"),
     ("plugins",),
-    ("turns", "bookkeeping", "notices"),
+    ("turns", "bookkeeping", "notices", "components"),
     ("report",),
     ("installation",),
     ("assembly", "web", "terminal", "doctor"),
@@ -109,7 +109,7 @@ def _names_optional(node: ast.Import | ast.ImportFrom) -> bool:
     return all(name.split(".")[0] in OPTIONAL for name in names)
 
 
-@pytest.mark.parametrize("room", ["providers", "sessions", "policies"])
+@pytest.mark.parametrize("room", ["providers", "sessions", "renderers", "policies"])
 def test_built_in_plugins_import_only_what_a_stranger_may(room):
     foreign = [
         f"{file} imports {target}"

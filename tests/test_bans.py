@@ -46,6 +46,15 @@ ALLOWED = {
     ): "pre_load or post_load, as its callers write",
     ("schemas/reading.py", "getattr(type(schema), name)"): "one of the constants, beside it",
     ("schemas/reading.py", "getattr(Schema, name)"): "one of the constants, beside it",
+    ("renderers/jinja.py", "Markup(rendered.html)"): "a component inside another: what a renderer drew",
+    ("web/components.py", "Markup(components.render(UIResult(name, None, plain)).html)"): (
+        "a component in a page: what a renderer drew"
+    ),
+    (
+        "web/components.py",
+        'Markup(\'<script type="module" src="{}" integrity="{}"></script>\')',
+    ): "a constant",
+    ("web/components.py", "Markup('\\n')"): "a constant",
     ("settings.py", "getattr(self, field.name)"): "the dataclass's own fields",
     ("web/card.py", "getattr(proposal, name)"): "the constants, beside it",
     ("testing/__init__.py", "getattr(importlib.import_module(f'{__name__}.{_CONTRACTS[name]}'), name)"): (

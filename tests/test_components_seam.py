@@ -40,6 +40,7 @@ def test_a_component_is_an_event_with_html_data_and_what_hydrates_it(site):
         "html": "<x-card>canary-html</x-card>",
         "data": {"city": "Lisbon"},
         "hydrate": {"props": {"city": "Lisbon"}},
+        "text": "city: Lisbon",
     }
 
 

@@ -73,7 +73,7 @@ FLOOR = plugin("floor", register_session_stores={"file": Store}, register_polici
 
 def load(*plugins: object, config: Mapping[str, Any] | None = None, built_in: Any = (FLOOR,)) -> Registry:
     """Load plugins of the site on the floor that the default settings need, and no installed one."""
-    draft = draft_settings({"LITRO_PLUGINS": (), **(config or {})})
+    draft = draft_settings({"LITRO_PLUGINS": (), "LITRO_RENDERER": None, **(config or {})})
     return load_plugins(Flask("site"), draft, site_plugins=plugins, built_in=built_in)
 
 

@@ -19,7 +19,7 @@ GOOD: dict[str, list[Any]] = {
     "url_prefix": ["/__litro", "/a/b-c.d", "/..."],
     "agents": [None, "agents", "/srv/site/agents"],
     "session_store": ["file", "sql"],
-    "renderer": [None, "jinja"],
+    "renderer": [None, "light"],
     "policies": [["permissions"], ("permissions", "hours"), []],
     "plugins": [None, [], ["s3"]],
     "hosts": [None, ["shop.example"], ["127.0.0.1:8000", "[::1]:8000"], ("localhost",)],

@@ -87,9 +87,9 @@ def test_a_long_value_is_cut(shown):
     assert answered.startswith("← ")
 
 
-def test_a_component_is_shown_as_its_data(shown):
+def test_a_component_is_shown_as_its_text(shown):
     text, _ = shown([["call", "card", {}]], [["say", "there"]])
-    assert '← {"city": "Lisbon"}' in text
+    assert "│ city: Lisbon\n" in text
     assert "canary-html" not in text
 
 

@@ -27,14 +27,17 @@ from flask_litro_agent.contracts.chat import (
     Usage,
 )
 from flask_litro_agent.contracts.policy import Actor, Policy, ToolFacts, Verdict
-from flask_litro_agent.contracts.renderer import Rendered, Renderer
+from flask_litro_agent.contracts.renderer import Asset, Component, ComponentSource, Rendered, Renderer
 from flask_litro_agent.contracts.stop import Stop
 from flask_litro_agent.contracts.store import Entry, Holder, Lease, SessionInfo, SessionKey, SessionStore
 
 __all__ = [
     "Actor",
+    "Asset",
     "AssistantState",
     "ChatRequest",
+    "Component",
+    "ComponentSource",
     "Done",
     "Entry",
     "Holder",

@@ -119,7 +119,7 @@ class History:
             private = (
                 strict_json.decode(entry.private, depth=strict_json.STORED_DEPTH) if entry.private else {}
             )
-            self._note(entry.kind, payload, private, len(entry.line) + len(entry.private or b""))
+            self._note(entry.kind, payload, private, _size(entry, payload))
         except (InvalidJSON, KeyError, AttributeError):
             logger.warning("litro history: entry %d is not an event and is left out", entry.seq)
 
@@ -229,6 +229,13 @@ class History:
     def _drop_oldest(self) -> None:
         while self._size > self.context_tokens * _BYTES_A_TOKEN and len(self._turns) > 1:
             self._size -= self._turns.popleft().size
+
+
+def _size(entry: Entry, payload: Mapping[str, Any]) -> int:
+    """Return how many bytes of the budget an entry takes; of a component the model gets the data alone."""
+    if entry.kind == events.UI:
+        return len(strict_json.encode(payload.get("data")))
+    return len(entry.line) + len(entry.private or b"")
 
 
 def _object(value: Any) -> dict[str, Any] | None:

@@ -38,6 +38,7 @@ from flask_litro_agent.turns.answer import Answer
 from flask_litro_agent.turns.history import History
 from flask_litro_agent.turns.live import LiveTurn
 from flask_litro_agent.turns.outbox import Outbox
+from flask_litro_agent.turns.seals import Seals
 from flask_litro_agent.turns.writer import Draft, SessionWriter
 
 __all__ = ["Assignment", "Turn"]
@@ -65,6 +66,7 @@ class Assignment:
     gate: Gate
     render: Callable[[UIResult], Rendered]
     specs: tuple[ToolSpec, ...]
+    seals: Seals = field(default_factory=Seals)
 
 
 class _Ended(Exception):
@@ -272,7 +274,7 @@ class Turn:
     def _component(self, call: ToolCall, data: Any, component: UIResult) -> Draft:
         try:
             rendered = self.assignment.render(component)
-            size = len(strict_json.encode([rendered.html, rendered.hydrate]))
+            size = len(strict_json.encode([rendered.html, rendered.hydrate, rendered.text]))
         except ConfigurationError as error:
             return results.refused(call, Refused("failed", str(error)))
         except Exception as error:
@@ -282,7 +284,7 @@ class Turn:
         if size > _MOST_HTML:
             too_large = f"the component {component.component!r} is too large when it is rendered"
             return results.refused(call, Refused("too_large", too_large))
-        return results.component(call, data, rendered)
+        return results.component(call, data, rendered, self.assignment.seals)
 
     def _progress(self, call: ToolCall, value: Any) -> None:
         if not self._shows(call, "result", "call"):

@@ -9,6 +9,7 @@ from flask_litro_agent.contracts import Rendered, ToolCall
 from flask_litro_agent.core.outcome import Refused
 from flask_litro_agent.core.proposals import Proposal
 from flask_litro_agent.turns import approval_rule
+from flask_litro_agent.turns.seals import Seals
 from flask_litro_agent.turns.writer import Draft
 
 __all__ = ["component", "not_run", "proposed", "refused", "value"]
@@ -34,12 +35,14 @@ def value(call: ToolCall, output: Any, *, shown: bool) -> Draft:
     return Draft(events.TOOL_RESULT, _named(call), {"output": output})
 
 
-def component(call: ToolCall, data: Any, rendered: Rendered) -> Draft:
-    """Return a component with the data that the model gets."""
+def component(call: ToolCall, data: Any, rendered: Rendered, seals: Seals) -> Draft:
+    """Return a component, sealed, with the data that the model gets."""
     payload = {**_named(call), "html": rendered.html, "data": data}
+    if rendered.text is not None:
+        payload["text"] = rendered.text
     if rendered.hydrate is not None:
         payload["hydrate"] = rendered.hydrate
-    return Draft(events.UI, payload)
+    return Draft(events.UI, payload, seals.seal(payload))
 
 
 def proposed(call: ToolCall, proposal: Proposal) -> Draft:

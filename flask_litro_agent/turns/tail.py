@@ -9,9 +9,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from operator import attrgetter
 
 from flask_litro_agent import events
-from flask_litro_agent.contracts import SessionKey, SessionStore
+from flask_litro_agent.contracts import Entry, SessionKey, SessionStore
 from flask_litro_agent.errors import StoreError
 from flask_litro_agent.turns.live import LiveTurn
 
@@ -27,7 +28,8 @@ class Tail:
     """One reader's way through a log.
 
     Ends after ``until`` (a replay), or after the first ``turn-end`` at or behind ``turn_from`` (a turn in flight);
-    with neither it follows. ``gone`` tells whether the client has left. Times are in seconds.
+    with neither it follows. ``gone`` tells whether the client has left. ``shown`` gives a stored entry's line as this
+    reader may have it. Times are in seconds.
     """
 
     store: SessionStore
@@ -39,6 +41,7 @@ class Tail:
     turn_from: int | None = None
     longest: float
     heartbeat: float
+    shown: Callable[[Entry], bytes] = attrgetter("line")
     _spoke: float = field(default=0.0, init=False)
     _done: bool = field(default=False, init=False)
 
@@ -115,7 +118,7 @@ class Tail:
             if self.until is not None and entry.seq > self.until:
                 break
             self.after = entry.seq
-            lines.append(entry.line)
+            lines.append(self.shown(entry))
             size += len(entry.line)
             if self.turn_from is not None and entry.kind == events.TURN_END and entry.seq >= self.turn_from:
                 self._done = True

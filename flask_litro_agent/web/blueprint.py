@@ -16,6 +16,7 @@ from flask_litro_agent.errors import AgentError, StoreError
 from flask_litro_agent.installation import Installation
 from flask_litro_agent.web import forms
 from flask_litro_agent.web.admin.answers import FormAnswers
+from flask_litro_agent.web.components import ComponentViews, page_functions
 from flask_litro_agent.web.proposals import ProposalViews
 from flask_litro_agent.web.sessions import SessionViews
 from flask_litro_agent.web.slots import Slots
@@ -25,6 +26,8 @@ __all__ = ["register_routes"]
 logger = logging.getLogger(__name__)
 
 _NAME = "litro"
+#: What a browser may keep: files, with nothing in them about a person.
+_KEPT = frozenset({f"{_NAME}.static", f"{_NAME}.components", f"{_NAME}.component_file"})
 _HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "Cross-Origin-Resource-Policy": "same-origin",
@@ -39,6 +42,7 @@ def register_routes(app: Flask, installed: Installation, slots: Slots, answers: 
     ``slots`` are those of all streams, ``answers`` what the forms of the operator's pages get.
     """
     app.register_blueprint(_blueprint(installed, slots, answers))
+    app.jinja_env.globals.update(page_functions(installed.components))
     # of all after_request functions the first one runs last
     app.after_request_funcs.setdefault(None, []).insert(0, _last_word(installed.settings.url_prefix))
 
@@ -58,6 +62,9 @@ def _blueprint(installed: Installation, slots: Slots, answers: FormAnswers | Non
     for rule, name, view, methods in ProposalViews(installed, answers).routes():
         blueprint.add_url_rule(rule, name, _answering(view, sentence=_saying(answers)), methods=methods)
 
+    for rule, name, view, methods in ComponentViews(installed.components).routes():
+        blueprint.add_url_rule(rule, name, view, methods=methods)
+
     @blueprint.url_value_preprocessor
     def leave_alone(endpoint: str | None, values: dict[str, Any] | None) -> None:
         # runs before CSRFProtect's check, whichever of the two was initialised first
@@ -73,7 +80,7 @@ def _last_word(prefix: str) -> Callable[[Response], Response]:
         """Set our headers on every answer under the prefix, a 404 and a 405 included."""
         if request.path.startswith(f"{prefix}/"):
             response.headers.update(_HEADERS)
-            if request.endpoint != f"{_NAME}.static":
+            if request.endpoint not in _KEPT or response.status_code >= 400:
                 response.headers["Cache-Control"] = "no-store"
         return response
 

@@ -119,6 +119,7 @@ class SessionViews:
             turn_from=turn_from,
             longest=settings.stream_seconds,
             heartbeat=settings.heartbeat_seconds,
+            shown=self._installed.seals.line,
         )
 
 

@@ -1,0 +1,1 @@
+"""Renderers: a component's template and props become html."""
