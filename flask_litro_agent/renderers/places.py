@@ -64,8 +64,11 @@ class Reader:
                 case _:
                     before = self.spot
                     at = self._tag(text, at)
-                    if self.spot != before and (self.spot.attribute or self.spot.place is Place.RAW):
+                    if self._is_told_after(before):
                         yield self.spot
+
+    def _is_told_after(self, before: Spot) -> bool:
+        return self.spot != before and (bool(self.spot.attribute) or self.spot.place is Place.RAW)
 
     def _text(self, text: str, at: int) -> int:
         start = text.find("<", at)
