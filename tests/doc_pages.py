@@ -11,7 +11,7 @@ PAGES = sorted(path.stem for path in DOCS.glob("*.md"))
 
 _CODE = re.compile(r"`([^`]+)`")
 _BLOCK = re.compile(r"^```(?P<language>\w+)\n(?P<text>.*?)^```$", re.DOTALL | re.MULTILINE)
-_FILE = re.compile(r"(?:#|<!--) file: (\S+)")
+_FILE = re.compile(r"(?:#|<!--|//|/\*) file: (\S+)")
 TABLE_OF_SETTINGS = re.compile(r"^```\{settings-table\}\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
 
@@ -59,7 +59,7 @@ def blocks(*languages: str) -> list[tuple[str, str, str]]:
 
 def files(name: str) -> dict[str, str]:
     """Return the files that a page's blocks give, by path."""
-    given = [(_FILE.match(text), text) for where, _, text in blocks("python", "html") if where == name]
+    given = [(_FILE.match(text), text) for where, _, text in blocks("python", "html", "css", "js") if where == name]
     return {match[1]: text for match, text in given if match}
 
 
