@@ -91,7 +91,7 @@ def test_every_fault_of_every_part_is_in_one_error(tmp_path):
 
 
 def test_no_fault_is_told_twice(site):
-    found = faults(site, LITRO_SESSION_STORE="reddis", LITRO_POLICIES=["permision"], LITRO_RENDERER="jinja")
+    found = faults(site, LITRO_SESSION_STORE="reddis", LITRO_POLICIES=["permision"], LITRO_RENDERER="jinjer")
     assert len(found) == len(set(found)) == 3
 
 
