@@ -176,6 +176,35 @@ class TestFilters:
         assert "3 of 6 shown" in page.text
         assert "Olga" in page.text
 
+    def test_a_decision_leaves_it_narrowed(self, app, busy):
+        page = inbox(busy, "?tool=charge&proposer=ops&agent=")
+        first, *rest = page.ids
+        answer = page.card(first).press("Dismiss")
+        assert answer.location == f"/litro/?tool=charge&proposer=ops&decided={first}"
+        page = open_page(busy, answer.location)
+        assert page.ids == rest
+        assert "Dismissed" in page.notice
+        assert "2 of 5 shown" in page.text
+
+    def test_so_does_every_other_button(self, app, busy):
+        lost = Browser(app, "eve").ask("refund", order=13, session="c")["proposal_id"]
+        busy.decide("approve", lost)
+        answer = inbox(busy, "?tool=refund").card(lost).press("It happened")
+        assert answer.location == f"/litro/?tool=refund&decided={lost}"
+
+    def test_a_proposals_own_page_knows_no_filter(self, app, busy):
+        (proposal_id, *_) = inbox(busy).ids
+        form = busy.form(proposal_id, back="proposal", tool="charge")
+        answer = busy.submit("dismiss", proposal_id, form)
+        assert answer.headers["Location"] == f"/litro/proposals/{proposal_id}?decided={proposal_id}"
+
+    @pytest.mark.parametrize("value", ["a%00", "x" * 256])
+    def test_a_form_whose_filter_cannot_be_decides_nothing(self, app, busy, value):
+        (proposal_id, *_) = inbox(busy, "?tool=refund").ids
+        form = busy.form(proposal_id, back="inbox", tool=value.replace("%00", "\x00"))
+        assert busy.submit("approve", proposal_id, form).status_code == 400
+        assert app.extensions["done"] == []
+
     def test_a_filter_that_nothing_passes_says_so(self, busy):
         page = inbox(busy, "?agent=%3Cb%3E")
         assert page.ids == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import html
 import io
 import json
 import re
@@ -186,6 +187,26 @@ class TestFilters:
         ways = [way.replace("&amp;", "&") for way in re.findall(r'href="([^"]*)"', states)]
         assert all("proposer=eve" in way and "q=order" in way for way in ways)
         assert [orders(open_page(ops, way)) for way in ways] == [[3, 0, 1, 5], [0, 1], [3], [5]]
+
+    @pytest.mark.parametrize(
+        ("query", "name", "way", "expected"),
+        [
+            ("", "Bob", f"{PATH}?proposer=bob", [4]),
+            (
+                "?proposer=eve&state=dismissed",
+                "Olga",
+                f"{PATH}?proposer=eve&state=dismissed&decider=ops",
+                [3],
+            ),
+        ],
+    )
+    def test_a_name_leads_to_what_that_person_did_under_the_other_filters(
+        self, ops, query, name, way, expected
+    ):
+        page = open_page(ops, PATH + query)
+        ways = re.findall(rf'<td><a href="([^"]*)">{name}</a>', page.html)
+        assert {html.unescape(each) for each in ways} == {way}
+        assert found(ops, way.removeprefix(PATH)) == expected
 
     def test_the_form_shows_what_was_asked(self, ops):
         page = open_page(ops, f"{PATH}?q=a%22b&proposer=eve&tool=gone_tool&state=void")

@@ -19,25 +19,23 @@ from flask_litro_agent.core.proposals import Proposal, State
 from flask_litro_agent.errors import AgentError, BadRequest, ProposalClosed
 from flask_litro_agent.installation import Installation
 from flask_litro_agent.web import forms, guards
-from flask_litro_agent.web.admin.answers import FormAnswers, lead_to
+from flask_litro_agent.web.admin.answers import STANDS, FormAnswers, Place, lead_to
 from flask_litro_agent.web.card import card
 
 __all__ = ["ProposalViews"]
 
 _ANSWERS = {"yes": True, "no": False}
-#: The field of a plain form that names the page on which it stands.
-_BACK = "back"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Entry:
-    """Who decides, about what, with which fields; ``page`` is the one that the answer leads back to."""
+    """Who decides, about what, with which fields; ``place`` is the page that the answer leads back to."""
 
     actor: Actor
     proposal: Proposal
     form: dict[str, str]
     is_operator: bool
-    page: str | None
+    place: Place | None
 
 
 class ProposalViews:
@@ -114,14 +112,15 @@ class ProposalViews:
         guards.check_fetch(request, self._installed.settings)
         guards.check_referer(request, self._installed.settings)
         is_form = request.mimetype == forms.FORM
-        form = forms.read_form(request, (*names, _BACK) if is_form else names)
-        back, actor = form.pop(_BACK, None), self._installed.identity.current()
+        form = forms.read_form(request, (*names, *STANDS) if is_form else names)
+        stands: dict[str, str] = {name: form.pop(name) for name in STANDS if name in form}
+        actor = self._installed.identity.current()
         return _Entry(
             actor=actor,
             proposal=self._seen(proposal_id, actor),
             form=form,
             is_operator=self._is_operator(actor),
-            page=self._answers.page(back, actor) if back is not None and self._answers else None,
+            place=self._answers.place(stands, actor) if self._answers else None,
         )
 
     def _enter_agent(self, proposal_id: str) -> _Entry:
@@ -150,7 +149,7 @@ class ProposalViews:
     def _answer(self, entry: _Entry, proposal: Proposal, *, status: int) -> Response:
         """Answer JSON with the card, and a form with the way to a page: loading that again decides nothing."""
         if request.mimetype == forms.FORM:
-            return lead_to(entry.page or "litro.proposal", proposal)
+            return lead_to(entry.place, proposal)
         response = jsonify(self._card(proposal, is_operator=entry.is_operator))
         response.status_code = status
         return response

@@ -38,14 +38,8 @@ async function accept(board, form, answer) {
   for (const note of form.querySelectorAll("input.note")) note.value = "";
   const page = await pageOf(answer);
   form.querySelector("input.note")?.blur();
-  if (isNarrowed()) await board.refresh();
-  else board.show(page, came);
+  board.show(page, came);
   board.notice(page);
-}
-
-/** Whether this page shows a part of what waits: the answer to a form shows all of it. */
-function isNarrowed() {
-  return [...new URLSearchParams(location.search)].some(([name, value]) => name !== "decided" && value !== "");
 }
 
 async function refuse(board, answer) {

@@ -1,30 +1,42 @@
 """What a plain form of the pages is answered with: the way back to its page, or a page that says why nothing was done.
 
-A form names its page by a word, never by an address. What was decided stands in the ledger before any of this is
-drawn, and loading the page that follows again decides nothing.
+A form names its page by a word, never by an address, and what the page's list was narrowed to. What was decided stands
+in the ledger before any of this is drawn, and loading the page that follows again decides nothing.
 """
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from flask import Response, make_response, redirect, request, url_for
+from werkzeug.datastructures import MultiDict
 
 from flask_litro_agent.contracts import Actor
 from flask_litro_agent.core.proposals import Proposal
+from flask_litro_agent.core.waiting import FILTERS
 from flask_litro_agent.errors import AgentError, BadRequest, SignInNeeded
 from flask_litro_agent.identity import is_visitor_id
 from flask_litro_agent.installation import Installation
 from flask_litro_agent.web.admin.card_views import CardView, CardViews
 from flask_litro_agent.web.admin.entry import ADMIN, APPROVE, may
+from flask_litro_agent.web.admin.ledger_filter import read_text
 from flask_litro_agent.web.admin.people import People
 from flask_litro_agent.web.admin.rendering import Rendering
 from flask_litro_agent.web.admin.words import mark, say
 
-__all__ = ["FormAnswers", "lead_to"]
+__all__ = ["STANDS", "FormAnswers", "Place", "lead_to"]
 
 _PAGES: Final = {"inbox": "litro_admin.inbox", "proposal": "litro_admin.proposal"}
+#: The fields of a form that say where it stands: its page, and the filters of that page's list.
+STANDS: Final = ("back", *FILTERS)
 _SIGNED_OUT: Final = mark("You are signed out. Nothing was decided: sign in, and look at it again.")
+
+
+class Place(NamedTuple):
+    """A page to lead to: its endpoint, and the query by which its list is narrowed."""
+
+    endpoint: str
+    query: dict[str, str]
 
 
 class FormAnswers:
@@ -35,11 +47,19 @@ class FormAnswers:
         self._rendering = rendering
         self._cards = cards
 
-    def page(self, back: str, actor: Actor) -> str | None:
-        """Return the endpoint of the form's page; None for somebody who may not see it. BadRequest for no page."""
+    def place(self, stands: dict[str, str], actor: Actor) -> Place | None:
+        """Return the page of a form with these fields of STANDS; None when it names none, or one closed to the actor.
+
+        BadRequest for a page that is not there, and for a filter that no list can have.
+        """
+        back = stands.get("back")
+        if back is None:
+            return None
         if back not in _PAGES:
             raise BadRequest(f"'back' must be one of {', '.join(_PAGES)}")
-        return _PAGES[back] if self._may_see(actor) else None
+        given = MultiDict(stands)
+        narrowed = {name: value for name in FILTERS if (value := read_text(given, name))}
+        return Place(_PAGES[back], narrowed if back == "inbox" else {}) if self._may_see(actor) else None
 
     def wants_page(self) -> bool:
         """Whether it is a browser that waits for an answer to its form."""
@@ -78,9 +98,11 @@ class FormAnswers:
         return self._rendering.sign_in(url_for("litro_admin.proposal", proposal_id=proposal_id))
 
 
-def lead_to(endpoint: str, proposal: Proposal) -> Response:
-    """Return the answer that leads to a page by GET, and tells it what was decided."""
-    values: dict[str, Any] = {"proposal_id": proposal.id} if endpoint.endswith(".proposal") else {}
-    if endpoint in _PAGES.values():
-        values["decided"] = proposal.id
-    return make_response(redirect(url_for(endpoint, **values), code=303))
+def lead_to(place: Place | None, proposal: Proposal) -> Response:
+    """Return the answer that leads to a page by GET, and tells it what was decided; to the card where there is none."""
+    if place is None:
+        return make_response(redirect(url_for("litro.proposal", proposal_id=proposal.id), code=303))
+    values: dict[str, Any] = {**place.query, "decided": proposal.id}
+    if place.endpoint == _PAGES["proposal"]:
+        values["proposal_id"] = proposal.id
+    return make_response(redirect(url_for(place.endpoint, **values), code=303))
