@@ -65,9 +65,13 @@ def client(app: Flask) -> FlaskClient:
 
 
 def sign_in(client: FlaskClient, username: str, password: str = seed.PASSWORD, **query: str):
-    token = re.search(r'name="csrf_token"[^>]*value="([^"]+)"', client.get("/sign-in").text)
+    return fill_in(client, "/sign-in", username, password, **query)
+
+
+def fill_in(client: FlaskClient, way: str, username: str, password: str = seed.PASSWORD, **query: str):
+    token = re.search(r'name="csrf_token"[^>]*value="([^"]+)"', client.get(way).text)
     form = {"username": username, "password": password, "csrf_token": token[1] if token else ""}
-    return client.post("/sign-in", data=form, query_string=query)
+    return client.post(way, data=form, query_string=query or None)
 
 
 # services
@@ -425,6 +429,13 @@ def test_sign_in_leads_nowhere_but_into_the_shop(client, target, location):
 )
 def test_sign_in_leads_back_to_where_one_was(client, page, link):
     assert f'href="{link}">Sign in' in client.get(page).text
+
+
+def test_an_operator_whose_sign_in_lapsed_is_led_back_to_the_page_that_he_wanted(client):
+    way = client.get("/litro/?tool=refund_order").location
+    assert way == "/sign-in?next=%2Flitro%2F%3Ftool%3Drefund_order"
+    assert fill_in(client, way, "operator").location == "/litro/?tool=refund_order"
+    assert client.get("/litro/?tool=refund_order").status_code == 200
 
 
 def test_my_orders_are_for_the_signed_in_customer(client):

@@ -323,6 +323,24 @@ def test_every_tool_that_is_given_a_number_says_what_it_stands_for(app):
     assert [tool.name for tool in tools if tool.labels is None] == []
 
 
+def test_a_proposal_waits_long_enough_for_somebody_to_see_it(app):
+    ttls = {
+        tool.name: tool.ttl
+        for agent in ("assistant", "concierge")
+        for tool in app.extensions["litro_agent"].gate.tools(agent).values()
+        if tool.facts.mode != "read"
+    }
+    assert [name for name, ttl in ttls.items() if ttl < 900] == []
+    about_goods_and_orders = (
+        "correct_stock",
+        "hold_order",
+        "change_address",
+        "hold_my_order",
+        "change_my_address",
+    )
+    assert {ttls[name] for name in about_goods_and_orders} == {1800}
+
+
 # from the chat to the audit
 
 

@@ -48,6 +48,7 @@ def _level(params):
     permission="stock:edit",
     mode=Mode.PROPOSE,
     params=Params,
+    ttl=1800,
     preview=preview,
     labels=names.product,
     as_of=as_of,

@@ -29,6 +29,7 @@ def inverse(params, result):
     permission="orders:edit",
     mode=Mode.PROPOSE,
     params=Params,
+    ttl=1800,
     preview=preview,
     labels=names.order,
     as_of=as_of,

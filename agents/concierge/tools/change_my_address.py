@@ -33,6 +33,7 @@ def _own(params, ctx):
     permission="orders:edit-own",
     mode=Mode.PROPOSE,
     params=Params,
+    ttl=1800,
     preview=preview,
     labels=names.order,
     as_of=as_of,
