@@ -138,6 +138,16 @@ class Proposal:
         return SessionKey(self.agent, self.heir or self.owner, self.session)
 
     @property
+    def is_repeatable(self) -> bool:
+        """Whether the same can be proposed anew: it is over, and was not done for sure."""
+        return self.state in (State.EXPIRED, State.DISMISSED, State.UNKNOWN)
+
+    @property
+    def was_done(self) -> bool:
+        """Whether it was carried out: only that can be taken back."""
+        return self.state is State.EXECUTED and self.outcome == "ok"
+
+    @property
     def idempotency_key(self) -> str:
         """What the tool hands to the other side: the same for every look at this proposal."""
         return f"litro-{self.id}"

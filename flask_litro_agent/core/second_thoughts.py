@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 from flask_litro_agent import schemas
 from flask_litro_agent.contracts import Actor, Stop
@@ -17,9 +17,7 @@ from flask_litro_agent.core.wiring import Wiring
 from flask_litro_agent.errors import InvalidArguments, ProposalClosed
 from flask_litro_agent.tools import Mode, Tool, ToolContext
 
-__all__ = ["NewCall", "reconciled", "repetition", "reversal"]
-
-_REPEATABLE: Final = (State.EXPIRED, State.DISMISSED, State.UNKNOWN)
+__all__ = ["NewCall", "anew", "reconciled", "repetition", "reversal"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,10 +30,22 @@ class NewCall:
     site: CallSite
 
 
+def anew(proposal: Proposal, tool: Tool | None) -> Relation | None:
+    """Return how it can be proposed anew: the same again, or its reverse; None when neither can be.
+
+    ``tool`` is what its agent has by this name now.
+    """
+    if tool is None or tool.mode is Mode.READ:
+        return None
+    if proposal.is_repeatable:
+        return "again"
+    return "reverse" if proposal.was_done and tool.inverse is not None else None
+
+
 def repetition(wiring: Wiring, ledger: Ledger, proposal_id: str, actor: Actor) -> NewCall:
     """Return the same call; NotFound for a stranger, ProposalClosed when there is nothing to propose again."""
     proposal = Operators(wiring, ledger).proposal_of(proposal_id, actor)
-    if proposal.state not in _REPEATABLE:
+    if not proposal.is_repeatable:
         raise ProposalClosed("Only an expired, a dismissed or an unknown proposal can be proposed again")
     _write_tool(wiring, proposal.agent, proposal.tool)
     return _new_call(proposal, proposal.tool, proposal.input, "again")
@@ -44,7 +54,7 @@ def repetition(wiring: Wiring, ledger: Ledger, proposal_id: str, actor: Actor) -
 def reversal(wiring: Wiring, ledger: Ledger, proposal_id: str, actor: Actor) -> NewCall:
     """Return the call that takes it back; ProposalClosed when there is none. Raise what the tool's inverse raises."""
     proposal = Operators(wiring, ledger).proposal_of(proposal_id, actor)
-    if proposal.state is not State.EXECUTED or proposal.outcome != "ok":
+    if not proposal.was_done:
         raise ProposalClosed("Only what was done can be taken back")
     tool = _write_tool(wiring, proposal.agent, proposal.tool)
     named = tool.inverse and _inverse(wiring, tool, proposal, actor)

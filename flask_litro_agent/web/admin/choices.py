@@ -7,12 +7,12 @@ from typing import Final
 
 from flask_litro_agent.core.hindrances import Hindrance
 from flask_litro_agent.core.proposals import Proposal, State
+from flask_litro_agent.core.second_thoughts import anew
 from flask_litro_agent.tools import Tool
 from flask_litro_agent.web.admin.words import mark, say
 
 __all__ = ["Choices", "choices_of"]
 
-_REPEATABLE: Final = (State.EXPIRED, State.DISMISSED, State.UNKNOWN)
 #: Hindrances that keep somebody from approving, and leave him every other decision.
 _DISMISSIBLE: Final = ("four_eyes", "stale")
 _WHY: Final = {
@@ -45,9 +45,8 @@ def choices_of(proposal: Proposal, tool: Tool | None, hindrance: Hindrance | Non
         offered |= {"approve"} if hindrance is None else set()
     if proposal.state is State.UNKNOWN and decides:
         offered |= {"answer", "reconcile"} if tool and tool.reconcile else {"answer"}
-    if decides and tool:
-        offered |= {"again"} if proposal.state in _REPEATABLE else set()
-        offered |= {"reverse"} if tool.inverse and _was_done(proposal) else set()
+    if decides and (relation := anew(proposal, tool)):
+        offered.add(relation)
     return Choices(frozenset(offered), *_why(proposal, hindrance, decides))
 
 
@@ -56,7 +55,3 @@ def _why(proposal: Proposal, hindrance: Hindrance | None, decides: bool) -> tupl
     if hindrance is None or not waits:
         return None, False
     return say(_WHY[hindrance], permission=proposal.permission), hindrance == "stale"
-
-
-def _was_done(proposal: Proposal) -> bool:
-    return proposal.state is State.EXECUTED and proposal.outcome == "ok"

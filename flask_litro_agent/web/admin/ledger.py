@@ -9,10 +9,12 @@ from typing import Any, Final, NamedTuple
 from flask import Response, request
 
 from flask_litro_agent.contracts import Actor
+from flask_litro_agent.core.outcome import Relation
 from flask_litro_agent.core.proposals import Proposal, State
+from flask_litro_agent.core.second_thoughts import anew
 from flask_litro_agent.errors import NotFound
 from flask_litro_agent.installation import Installation
-from flask_litro_agent.tools import Mode, Tool
+from flask_litro_agent.tools import Mode
 from flask_litro_agent.web.admin.entry import ADMIN, APPROVE, may
 from flask_litro_agent.web.admin.ledger_export import FORMATS, written
 from flask_litro_agent.web.admin.ledger_filter import Filter, read_filter
@@ -29,7 +31,6 @@ logger = logging.getLogger(__name__)
 
 _PAGE: Final = 50
 _DAY_MS: Final = 86_400_000
-_REPEATABLE: Final = (State.EXPIRED, State.DISMISSED, State.UNKNOWN)
 
 
 _NAMES: Final = {
@@ -44,12 +45,12 @@ _NAMES: Final = {
 
 
 class Row(NamedTuple):
-    """A proposal, where it stands in words, and what can be proposed from it: ``again``, ``reverse`` or nothing."""
+    """A proposal, where it stands in words, and how it can be proposed anew."""
 
     proposal: Proposal
     standing: Standing
     reason: str | None
-    offer: str | None
+    offer: Relation | None
 
 
 class LedgerPages:
@@ -111,18 +112,5 @@ class LedgerPages:
         }
 
     def _row(self, proposal: Proposal, *, offers: bool) -> Row:
-        offer = self._offer(proposal) if offers else None
+        offer = anew(proposal, self._installed.tool_of(proposal)) if offers else None
         return Row(proposal, standing_of(proposal), void_reason(proposal), offer)
-
-    def _offer(self, proposal: Proposal) -> str | None:
-        tool = self._tool(proposal)
-        if tool is None:
-            return None
-        if proposal.state in _REPEATABLE:
-            return "again"
-        was_done = proposal.state is State.EXECUTED and proposal.outcome == "ok"
-        return "reverse" if was_done and tool.inverse is not None else None
-
-    def _tool(self, proposal: Proposal) -> Tool | None:
-        agent = self._installed.agents.get(proposal.agent)
-        return None if agent is None else agent.tools.get(proposal.tool)
