@@ -50,6 +50,23 @@ def test_every_tool_has_its_mode_permission_and_description(ada):
         assert words in shown
 
 
+def test_no_tool_that_reads_is_said_to_be_protected(tmp_path):
+    tools = tmp_path / "agents" / "desk" / "tools"
+    tools.mkdir(parents=True)
+    (tools / "look.py").write_text(
+        "from marshmallow import Schema\n"
+        "from flask_litro_agent import Mode, tool\n\n"
+        "@tool(description='Look.', permission='refunds:edit', mode=Mode.READ, params=Schema.from_dict({}))\n"
+        "def look(params, ctx):\n    return None\n"
+    )
+    app = proposal_site(tmp_path)
+    app.extensions["people"]["ada"] = ADA
+    page = open_page(Browser(app, "ada"), PATH)
+    assert "protected" in part(page, "refund"), "control"
+    assert "refunds:edit" in part(page, "look")
+    assert "protected" not in part(page, "look")
+
+
 def test_its_contract_is_the_one_that_an_approval_relies_on(app, ada):
     assert tool_contract(desk(app).tools["refund"]) in part(open_page(ada, PATH), "refund")
 

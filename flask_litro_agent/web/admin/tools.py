@@ -30,7 +30,10 @@ _NO_FILE: Final = "(no file)"
 
 
 class Shown(NamedTuple):
-    """A tool as the page shows it; ``held`` says what keeps it from the model, None when nothing does."""
+    """A tool as the page shows it.
+
+    ``is_protected`` says that it may propose and no more, ``held`` what keeps it from the model, if anything.
+    """
 
     tool: Tool
     permission: str | None
@@ -86,17 +89,23 @@ def place_of(tool: Tool, agent: LoadedAgent) -> str:
 
 
 def _shown(tool: Tool, agent: LoadedAgent, found: Overview, settings: Settings) -> Shown:
-    permission = tool.facts.permission
     return Shown(
         tool,
-        permission,
-        permission is not None and is_protected(permission, settings.protected_permissions or ()),
+        tool.facts.permission,
+        _is_protected(tool, settings),
         _held(found, agent.name, tool),
         place_of(tool, agent),
         tool_contract(tool),
         json.dumps(json_schema(tool.params).document, indent=2, ensure_ascii=False),
         list(_keywords(tool, settings)) if tool.mode is not Mode.READ else [],
     )
+
+
+def _is_protected(tool: Tool, settings: Settings) -> bool:
+    permission = tool.facts.permission
+    if tool.mode is Mode.READ or permission is None:
+        return False
+    return is_protected(permission, settings.protected_permissions or ())
 
 
 def _held(found: Overview, agent: str, tool: Tool) -> str | None:
