@@ -10,9 +10,11 @@ import shutil
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, Error, Page, sync_playwright
+from playwright.sync_api import Browser, Error, Page, expect, sync_playwright
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "/usr/bin/chromium")
+#: How long an expectation may take to come true, in ms: a busy machine is slow.
+PATIENCE = 30_000
 ARGUMENTS = (
     "--headless",
     "--no-sandbox",
@@ -36,6 +38,7 @@ def chromium() -> Iterator[Browser]:
     path = find_chromium()
     if path is None:
         pytest.skip("chromium is missing: apt-get install chromium")
+    expect.set_options(timeout=PATIENCE)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=path, args=list(ARGUMENTS))
         yield browser

@@ -13,7 +13,7 @@ import pytest
 from flask import Flask, render_template
 from jinja2 import DictLoader
 from playwright.sync_api import Page as BrowserPage
-from playwright.sync_api import expect
+from playwright.sync_api import Route, expect
 
 import example_app
 import flask_litro_agent
@@ -92,8 +92,12 @@ def chat(wire: FakeWire, page: BrowserPage) -> BrowserPage:
 
 def visit(page: BrowserPage, wire: FakeWire, fragment: str = "") -> None:
     page.goto(f"{wire.url}/chat/demo{fragment}")
-    expect(page.locator("#chat-send")).to_be_visible()
-    page.wait_for_url(re.compile("#.+"))
+    listens(page)
+
+
+def listens(page: BrowserPage) -> None:
+    """Wait until the page's script has run."""
+    expect(page.locator("#chat-send")).to_be_enabled()
 
 
 def ask(page: BrowserPage, text: str = "Which tents sleep two?") -> None:
@@ -232,6 +236,22 @@ def test_shift_enter_writes_a_second_line(wire: FakeWire, chat: BrowserPage) -> 
     chat.keyboard.press("Enter")
     finish(chat)
     assert b'"one\\ntwo"' in wire.seen("POST", session_of(chat))[0].body
+
+
+def test_what_is_typed_before_the_script_runs_is_not_lost(wire: FakeWire, page: BrowserPage) -> None:
+    held_back: list[Route] = []
+    page.route("**/static/chat.js", lambda route: held_back.append(route))
+    page.goto(f"{wire.url}/chat/demo", wait_until="commit")
+    page.locator("#chat-text").fill("too early")
+    expect(page.locator("#chat-send")).to_be_disabled()
+    while not held_back:
+        page.wait_for_timeout(20)
+    held_back[0].continue_()
+    page.unroute("**/static/chat.js")
+    listens(page)
+    page.locator("#chat-send").click()
+    finish(page)
+    expect(page.locator(".user")).to_have_text("You: too early")
 
 
 def test_a_reload_replays_the_conversation(wire: FakeWire, chat: BrowserPage) -> None:

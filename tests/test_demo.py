@@ -58,7 +58,7 @@ def demo(data: Path, *, port: int = 0, speed: str = "0") -> Iterator[Demo]:
 
 def visit(page: BrowserPage, address: str) -> None:
     page.goto(address)
-    page.wait_for_url(re.compile("#.+"))  # the page is listening
+    expect(page.locator("#chat-send")).to_be_enabled(timeout=20_000)  # the page's script has run
 
 
 def ask(page: BrowserPage, text: str) -> None:

@@ -226,3 +226,4 @@ part("start").addEventListener("click", ({ target }) => target.matches("button")
 addEventListener("popstate", visit); // the address changed: by the back button, or by hand
 addEventListener("keydown", (event) => event.key === "Escape" && chat.isRunning && chat.stop());
 document.addEventListener("visibilitychange", () => (document.hidden ? chat.rest() : chat.watch()));
+part("send").disabled = false; // a click before this would have sent the form to nowhere, and lost the text
