@@ -24,7 +24,7 @@ from flask_litro_agent.sessions.file import FileStore
 
 ROOT = Path(__file__).parent.parent
 SITE = "tests.site.app:create_app"
-SOON = 20.0
+SOON = 120.0  # a busy machine takes its time to start a server
 
 _PYWSGI = """
 from gevent import monkey
@@ -94,6 +94,14 @@ class Stream:
         """Return the next event of a kind."""
         return next(event for event in self if event["kind"] == kind)
 
+    def words(self, latches: list[Path]) -> list[str]:
+        """Return the words of a turn that ``spelt`` wrote; each latch is opened when the word before it is here."""
+        found = []
+        for latch in latches:
+            found.append(self.next("text-delta")["payload"]["text"].strip())
+            latch.touch()
+        return found
+
     def leave(self) -> None:
         """Close the connection."""
         self.response.close()
@@ -116,8 +124,9 @@ class Server:
     def log(self) -> str:
         return self._log.read_text(errors="replace")
 
-    def connect(self) -> http.client.HTTPConnection:
-        return http.client.HTTPConnection("127.0.0.1", self.port, timeout=SOON)
+    def connect(self, seconds: float = SOON) -> http.client.HTTPConnection:
+        """Return a connection whose answers may be silent for so long."""
+        return http.client.HTTPConnection("127.0.0.1", self.port, timeout=seconds)
 
     def connect_workers(self, count: int = 2) -> list[http.client.HTTPConnection]:
         """Return a kept connection to each worker."""
@@ -208,6 +217,19 @@ def serve(kind: str, folder: Path, *options: str, **settings) -> Iterator[Server
         server.hang_up()
         _kill(process)
     assert "Traceback" not in server.log, server.log
+
+
+def spelt(words: str, folder: Path) -> tuple[list[list], list[Path]]:
+    """Return the rounds of a turn that says a word when the latch behind the one before it is open, and the latches.
+
+    Whoever is shown a word only with the next one waits for ever.
+    """
+    latches = [folder / f"{word}.latch" for word in words.split()]
+    rounds = [
+        [["say", word], ["call", "latch", {"path": str(latch)}]]
+        for word, latch in zip(words.split(), latches, strict=True)
+    ]
+    return [*rounds, [["say", "."]]], latches
 
 
 def stored(folder: Path, session: str, actor: str = "ann") -> list[dict]:

@@ -2,12 +2,11 @@
 
 import os
 import signal
-import statistics
 import time
 
 import pytest
 
-from tests.servers import percentile, serve, stored, until
+from tests.servers import serve, spelt, stored, until
 
 pytestmark = pytest.mark.server
 
@@ -16,6 +15,7 @@ BLIND = ("waitress", "gevent.pywsgi")  # these do not show us the client's socke
 TAILS = 3
 WORDS = [["say", " ".join("abcdefghijkl"), 0.05]]
 LONG = [["say", " ".join("abcdefghijkl" * 60), 0.05]]
+FOREVER = [["say", "a"], ["sleep", 3600]]
 
 
 def ends(server, session):
@@ -30,9 +30,9 @@ def kind(request):
 
 @pytest.fixture(scope="module")
 def running(kind, tmp_path_factory):
-    heartbeat = 0.4 if kind in BLIND else 15.0
     settings = {
-        "LITRO_HEARTBEAT_SECONDS": heartbeat,
+        "LITRO_HEARTBEAT_SECONDS": 0.4 if kind in BLIND else 300,
+        "LITRO_STREAM_SECONDS": 300,
         "LITRO_MAX_ACTOR_TAILS": TAILS,
         "LITRO_MAX_TAILS": 50,  # what one test left must not be counted against the next
     }
@@ -47,15 +47,12 @@ def server(running):
 
 
 class TestEveryServer:
-    def test_words_arrive_as_they_are_said(self, server, kind):
-        stream = server.post("words", WORDS)
-        delays = [event.delay for event in stream if event["kind"] == "text-delta"]
-        print(
-            f"\n{kind}: delivery p50 {statistics.median(delays):.1f} ms, p95 {percentile(delays, 0.95):.1f} ms"
-        )
-        assert len(delays) > 6
-        assert delays[0] < 300  # said at once, the first would come half a second late
-        assert statistics.median(delays) < 100
+    def test_words_arrive_as_they_are_said(self, server, tmp_path):
+        """Each word is here before the next one is said."""
+        rounds, latches = spelt("a b c d", tmp_path)
+        stream = server.post("words", *rounds)
+        assert stream.words(latches) == ["a", "b", "c", "d"]
+        assert stream.next("turn-end")["payload"]["reason"] == "finished"
 
     def test_the_wire_and_a_replay_are_the_same_bytes(self, server):
         stream = server.post(
@@ -74,19 +71,17 @@ class TestEveryServer:
         assert events[-1]["payload"]["reason"] == "finished"
 
     def test_a_second_message_is_refused_with_the_running_turn(self, server):
-        stream = server.post("busy", WORDS)
+        stream = server.post("busy", FOREVER)
         refused = server.post("busy", WORDS)
         assert (refused.status, refused.turn) == (409, stream.turn)
         assert stream.turn in refused.json()["message"]
         assert server.stop("busy", stream.turn) == 202
 
-    def test_a_stop_ends_a_turn_at_once(self, server):
-        stream = server.post("stopped", LONG)
+    def test_a_stop_ends_a_turn_in_the_middle(self, server):
+        stream = server.post("stopped", FOREVER)
         stream.next("text-delta")
-        began = time.monotonic()
         assert server.stop("stopped", stream.turn) == 202
         assert stream.next("turn-end")["payload"]["reason"] == "stopped"
-        assert time.monotonic() - began < 2
 
     def test_a_silent_client_that_leaves_gives_its_slot_back(self, server, kind):
         list(server.post("idle", [["say", "x"]], actor="bob"))
@@ -94,9 +89,9 @@ class TestEveryServer:
         refused = server.get("idle", "?follow=1", actor="bob")
         assert (refused.status, refused.headers["Retry-After"]) == (503, "5")
         tails[0].leave()
-        seconds = until(lambda: server.status("idle", "?follow=1", actor="bob") == 200, seconds=5)
+        # by the heartbeats of a blind server; the others' first heartbeat is far away
+        seconds = until(lambda: server.status("idle", "?follow=1", actor="bob") == 200)
         print(f"\n{kind}: departure noticed after {seconds:.2f} s")
-        assert seconds < 2  # two heartbeats of a blind server; the others' first heartbeat is far away
 
     def test_asking_for_the_headers_alone_takes_no_slot(self, server):
         list(server.post("head", [["say", "x"]]))
@@ -139,31 +134,27 @@ class TestTwoWorkers:
     """Two processes on one folder: each is told of the other's turns by the store alone."""
 
     def test_a_turn_in_the_other_process_is_named_in_the_refusal(self, pair, workers):
-        stream = pair.post("busy", WORDS, connection=workers[0])
+        stream = pair.post("busy", LONG, connection=workers[0])
         refused = pair.post("busy", WORDS, connection=workers[1])
         assert refused.process != stream.process
         assert (refused.status, refused.turn) == (409, stream.turn)
 
-    def test_a_tail_in_the_other_process_sees_the_turn_live(self, pair, workers):
-        stream = pair.post("tail", WORDS, connection=workers[0])
+    def test_a_tail_in_the_other_process_sees_the_turn_live(self, pair, workers, tmp_path):
+        """Each word is there before the next one is said."""
+        rounds, latches = spelt("a b c d", tmp_path)
+        stream = pair.post("tail", *rounds, connection=workers[0])
         tail = pair.get("tail", connection=workers[1])
         assert (tail.turn, tail.process != stream.process) == (stream.turn, True)
-        events = list(tail)
-        delays = [event.delay for event in events if event["kind"] == "text-delta"]
-        p50, p95 = statistics.median(delays), percentile(delays, 0.95)
-        print(f"\nanother process: delivery p50 {p50:.0f} ms, p95 {p95:.0f} ms")
-        assert p95 < 400
-        assert events[-1]["kind"] == "turn-end"
+        assert tail.words(latches) == ["a", "b", "c", "d"]
+        assert tail.next("turn-end")["payload"]["reason"] == "finished"
         list(stream)
         assert tail.raw.lstrip(b"\n") == stream.raw.lstrip(b"\n")
 
     def test_a_stop_reaches_the_other_process(self, pair, workers):
-        stream = pair.post("stopped", LONG, connection=workers[0])
+        stream = pair.post("stopped", FOREVER, connection=workers[0])
         stream.next("text-delta")
-        began = time.monotonic()
         assert pair.stop("stopped", stream.turn, connection=workers[1]) == 202
         assert stream.next("turn-end")["payload"]["reason"] == "stopped"
-        assert time.monotonic() - began < 3
 
     def test_each_process_takes_its_turn_on_one_session(self, pair, workers):
         for connection in (*workers, *workers):
