@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import threading
+
 import pytest
 from jinja2 import StrictUndefined
 
 from flask_litro_agent import Actor
+from flask_litro_agent.core.proposals import State
 from tests.pages import open_page
 from tests.proposal_site import OPS, PROPOSALS, Browser, proposal_site
 
@@ -73,6 +76,45 @@ def test_what_a_form_decided_stands_when_the_page_behind_it_breaks(app, tmp_path
     assert page.status == 500
     assert "The ledger knows what was decided" in page.text
     assert app.extensions["done"] == [("refund", 1)]
+
+
+def test_one_that_hangs_holds_up_its_own_reader_alone(app, tmp_path):
+    """And keeps no lock: what its form decided stands, and others go on deciding."""
+    first, second = (Browser(app, "eve").ask(order=order)["proposal_id"] for order in (1, 2))
+    ops, two = Browser(app), Browser(app, "two")
+    form = ops.form(first, back="inbox")
+    entered, go, pages = threading.Event(), threading.Event(), []
+    app.jinja_env.globals["hang"] = lambda: entered.set() or go.wait(60)
+    override(tmp_path, "inbox.html", "{{ hang() }}")
+    way = open_page(ops, f"{PROPOSALS}/{first}/approve", form).location
+    reader = threading.Thread(target=lambda: pages.append(open_page(ops, way)))
+    reader.start()
+    try:
+        assert entered.wait(20)
+        assert two.decide("dismiss", second).json["state"] == "dismissed"
+        assert open_page(two, f"/litro/proposals/{first}").status == 200
+        assert app.extensions["done"] == [("refund", 1)]
+    finally:
+        go.set()
+        reader.join(20)
+    assert [page.status for page in pages] == [200]
+
+
+def test_an_enormous_one_is_sent_whole_and_decides_nothing(app, tmp_path):
+    proposal_id = Browser(app, "eve").ask()["proposal_id"]
+    override(tmp_path, "inbox.html", "<p>{{ 'x' * 20_000_000 }}</p>")
+    answer = Browser(app).client.get("/litro/", headers={"X-Actor": "ops"})
+    assert (answer.status_code, len(answer.data)) == (200, 20_000_007)
+    assert app.extensions["litro_agent"].books.ledger.get(proposal_id).state is State.PROPOSED
+
+
+def test_one_that_never_ends_by_itself_is_a_plain_page(app, tmp_path, caplog):
+    """A template that calls itself."""
+    override(tmp_path, "inbox.html", '{% include "litro_agent/admin/inbox.html" %}')
+    page = open_page(Browser(app), "/litro/")
+    assert page.status == 500
+    assert "This page could not be drawn" in page.text
+    assert "the template inbox.html raised" in caplog.text
 
 
 def test_a_broken_error_page_is_a_plain_page_as_well(app, tmp_path):

@@ -365,6 +365,30 @@ def test_a_receiver_that_blocks_beyond_the_tools_time_does_not_make_the_outcome_
     assert (answer.json["state"], answer.json["outcome"]) == ("executed", "ok")
 
 
+def test_a_receiver_that_blocks_holds_up_its_own_request_alone(app, eve, ops):
+    """What it is told of is in the ledger already, and everybody else goes on deciding."""
+    first, second = (eve.ask(order=order)["proposal_id"] for order in (1, 2))
+    entered, go, answers = threading.Event(), threading.Event(), []
+
+    def block(sender, proposal, **values):
+        if proposal.id == first:
+            entered.set()
+            go.wait(60)
+
+    with connected(proposal_settled, app, block):
+        thread = threading.Thread(target=lambda: answers.append(ops.decide("approve", first)))
+        thread.start()
+        try:
+            assert entered.wait(20)
+            assert state(app, first) is State.EXECUTED
+            assert Browser(app, "two").decide("dismiss", second).json["state"] == "dismissed"
+        finally:
+            go.set()
+            thread.join(20)
+    assert [answer.json["outcome"] for answer in answers] == ["ok"]
+    assert app.extensions["done"] == [("refund", 1)]
+
+
 def test_an_async_receiver_is_named_in_the_log(app, eve, caplog):
     async def never(sender, **values): ...
 
