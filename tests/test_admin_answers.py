@@ -143,11 +143,12 @@ class TestFaults:
         assert "canary-secret" not in page.html
         assert "canary-secret" in caplog.text
 
-    def test_a_loader_that_raises_leaves_a_sentence(self, app, ops, proposal_id, card, monkeypatch):
+    @pytest.mark.parametrize("error", [RuntimeError("canary-secret"), SystemExit("canary-secret")], ids=repr)
+    def test_a_loader_that_raises_leaves_a_sentence(self, app, proposal_id, card, monkeypatch, error):
         identity = app.extensions["litro_agent"].identity
 
         def broken(actor_id):
-            raise RuntimeError("canary-secret")
+            raise error
 
         monkeypatch.setattr(identity, "_actor_loader", broken)
         page = card.press("Approve")

@@ -402,6 +402,8 @@ DECISIONS = {
     "reconcile": lambda gate, one: gate.reconcile(one.id, OLA),
     "read": lambda gate, one: gate.proposal(one.id, OLA),
     "admit": lambda gate, one: gate.admits(OLA, "litro:admin"),
+    "look": lambda gate, one: gate.hindrances([one], OLA),
+    "again": lambda gate, one: gate.repeat(one.id, OLA),
 }
 
 
@@ -689,10 +691,12 @@ class ByArguments:
         self.answers = {}
 
     def decide(self, actor, facts, arguments):
-        asked = actor.id, arguments is not None
-        return (
-            Verdict.abstain() if facts.name == "litro:approve" else self.answers.get(asked, Verdict.abstain())
-        )
+        if facts.name == "litro:approve":
+            return Verdict.abstain()
+        answer = self.answers.get((actor.id, arguments is not None), Verdict.abstain())
+        if isinstance(answer, BaseException):
+            raise answer
+        return answer
 
 
 @pytest.fixture
@@ -705,8 +709,8 @@ def judged(tmp_path):
 
 @pytest.mark.parametrize(
     "answer",
-    [Verdict.deny("no"), None, "yes", 1, Mock(name="mock")],
-    ids=["deny", "none", "text", "number", "mock"],
+    [Verdict.deny("no"), None, "yes", 1, Mock(name="mock"), RuntimeError("canary"), SystemExit(0)],
+    ids=["deny", "none", "text", "number", "mock", "raises", "exits"],
 )
 def test_a_policy_that_denies_the_proposer_these_arguments_makes_it_void(judged, answer):
     """J2: and so does whatever is no Verdict."""
@@ -716,10 +720,11 @@ def test_a_policy_that_denies_the_proposer_these_arguments_makes_it_void(judged,
     assert judged.spy.runs == 0
 
 
+@pytest.mark.parametrize("answer", [Verdict.deny(), SystemExit(0)], ids=["deny", "exits"])
 @pytest.mark.parametrize("known", [False, True])
-def test_a_policy_that_denies_the_operator_leaves_it_open(judged, known):
+def test_a_policy_that_denies_the_operator_leaves_it_open(judged, known, answer):
     proposal = judged.propose()
-    judged.answers["ola", known] = Verdict.deny()
+    judged.answers["ola", known] = answer
     assert "a policy" in forbidden(judged, proposal)
     assert judged.spy.runs == 0
 
@@ -902,6 +907,7 @@ UNKNOWN = [
     raises(RuntimeError("canary-secret")),
     raises(AgentError("I am not sure")),
     raises(KeyboardInterrupt()),
+    raises(BaseException("canary-secret")),
     raises(GeneratorExit()),
     raises(LedgerAway("another ledger")),
 ]

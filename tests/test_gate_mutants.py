@@ -261,6 +261,17 @@ OPERATORS = [
     ),
     ("if proposal is None:", "if False:", A, "test_an_unknown_proposal_is_not_found"),
 ]
+UNCHECKED = {
+    "admit": "found = [actor]",
+    "read": "return Operators(self._wiring, self._ledger()).proposal_of(proposal_id, actor)",
+    "look": "hindrances = Hindrances(",
+    "dismiss": "Operators(self._wiring, ledger).proposal_for(proposal_id, operator)\n"
+    "        with self._wiring.deciding():\n            dismissed",
+    "answer": "Operators(self._wiring, ledger).proposal_for(proposal_id, operator)\n"
+    "        with self._wiring.deciding():\n            answered",
+    "reconcile": "return reconciled(",
+    "again": "again = repetition(",
+}
 GATE = [
     (
         "if not self._allowed(call, tool, None):",
@@ -320,6 +331,15 @@ GATE = [
         A,
         "test_who_may_not_decide_changes_nothing",
     ),
+    *(
+        (
+            f"with self._wiring.checking():\n            {check}",
+            f"with self._wiring.deciding():\n            {check}",
+            A,
+            f"test_whatever_a_loader_raises_about_the_operator_decides_nothing[{decision}-SystemExit('canary')]",
+        )
+        for decision, check in UNCHECKED.items()
+    ),
 ]
 VERDICTS = [
     ("if not issubclass(type(actor), Actor):", "if False:", W, "test_nobody_is_no_actor"),
@@ -356,8 +376,20 @@ VERDICTS = [
         W,
         "test_a_policy_that_does_not_answer_in_time_denies_and_is_noted",
     ),
+    (
+        "case NotStarted(error):",
+        "case None as error:",
+        A,
+        "test_policies_that_no_thread_is_left_for_void_nothing",
+    ),
 ]
 WIRING = [
+    (
+        "case execution.NotStarted(error):",
+        "case None as error:",
+        A,
+        "test_a_version_that_no_thread_is_left_to_ask_for_voids_nothing",
+    ),
     (
         "except BaseException as error:",
         "except Exception as error:",
@@ -425,25 +457,19 @@ PROPOSING = [
 ]
 SECOND = [
     (
-        "if proposal.state not in _REPEATABLE:",
+        "if not proposal.is_repeatable:",
         "if False:",
         A,
         "test_what_is_open_or_done_is_not_proposed_again",
     ),
-    (
-        'proposal.state is not State.EXECUTED or proposal.outcome != "ok"',
-        "proposal.state is not State.EXECUTED",
-        A,
-        "test_what_failed_is_not_reversed",
-    ),
-    (
-        'proposal.state is not State.EXECUTED or proposal.outcome != "ok"',
-        "False",
-        A,
-        "test_only_what_was_done_is_reversed",
-    ),
+    ("if not proposal.was_done:", "if False:", A, "test_only_what_was_done_is_reversed"),
     ("_write_tool(wiring, proposal.agent, name)\n", "\n", A, "test_what_cannot_be_reversed_says_so"),
-    ("or tool.mode is Mode.READ", "", A, "test_what_cannot_be_reversed_says_so"),
+    (
+        "or tool.mode is Mode.READ:\n        raise",
+        ":\n        raise",
+        A,
+        "test_what_cannot_be_reversed_says_so",
+    ),
     (
         "session = None if home is None else home.session",
         "session = proposal.session",
@@ -457,6 +483,27 @@ SECOND = [
         "test_only_an_unknown_one_can_be_answered_or_reconciled",
     ),
     ("if not isinstance(happened, bool):", "if False:", A, "test_an_answer_of_another_kind_settles_nothing"),
+]
+PROPOSALS = [
+    ('and self.outcome == "ok"', "", A, "test_what_failed_is_not_reversed"),
+    (
+        "State.EXPIRED, State.DISMISSED",
+        "State.DISMISSED",
+        A,
+        "test_an_expired_one_is_proposed_again_as_a_new_row_that_waits",
+    ),
+    (
+        "State.DISMISSED, State.UNKNOWN",
+        "State.UNKNOWN",
+        A,
+        "test_a_dismissed_one_can_be_proposed_again_at_once_by_a_person",
+    ),
+    (
+        ", State.UNKNOWN)",
+        ")",
+        A,
+        "test_an_unknown_one_can_be_proposed_again_and_stays_unknown",
+    ),
 ]
 CLAIMS = [
     ("self._claimants.hold(claim_id, _CLAIMING_MS)", "pass", A, "test_who_cannot_beat_claims_nothing"),
@@ -556,6 +603,7 @@ MODULES = {
     "write_rules": RULES,
     "proposing": PROPOSING,
     "second_thoughts": SECOND,
+    "proposals": PROPOSALS,
     "claims": CLAIMS,
     "standing": STANDING,
     "ceiling": CEILING,
@@ -570,7 +618,7 @@ MODULES = {
 #: What one process tries; each process imports the package once.
 ROOMS = {
     "checks": ("approval", "operators"),
-    "gate": ("gate", "verdicts", "wiring", "write_rules", "proposing", "second_thoughts"),
+    "gate": ("gate", "verdicts", "wiring", "write_rules", "proposing", "second_thoughts", "proposals"),
     "ledger": ("claims", "standing", "ceiling", "protected", "audit", "execution", "recording", "debts"),
 }
 
