@@ -59,7 +59,9 @@ def blocks(*languages: str) -> list[tuple[str, str, str]]:
 
 def files(name: str) -> dict[str, str]:
     """Return the files that a page's blocks give, by path."""
-    given = [(_FILE.match(text), text) for where, _, text in blocks("python", "html", "css", "js") if where == name]
+    given = [
+        (_FILE.match(text), text) for where, _, text in blocks("python", "html", "css", "js") if where == name
+    ]
     return {match[1]: text for match, text in given if match}
 
 

@@ -752,9 +752,9 @@ class Waits:
 
 @pytest.fixture
 def slow(tmp_path):
-    """A bench whose policies have a second; ``slow.waits`` never answers about who is in its ``names``."""
+    """A bench whose policies have three seconds; ``slow.waits`` never answers about who is in its ``names``."""
     spy, waits = Spy(), Waits()
-    bench = GateBench(tmp_path, spy.tool(), policies=[Permissions(), waits], policy_seconds=1.0)
+    bench = GateBench(tmp_path, spy.tool(), policies=[Permissions(), waits], policy_seconds=3.0)
     bench.waits, bench.spy = waits, spy
     yield bench
     waits.go.set()
@@ -767,7 +767,7 @@ def test_a_policy_that_does_not_answer_about_the_proposer_is_a_deny(slow, caplog
     assert voided(slow, proposal) == "proposer_forbidden"
     assert slow.spy.runs == 0
     assert [row["code"] for row in slow.refusals()] == ["policy_error"]
-    assert "Waits said nothing about change within 1 seconds: denied" in caplog.text
+    assert "Waits said nothing about change within 3 seconds: denied" in caplog.text
 
 
 def test_a_policy_that_does_not_answer_about_the_operator_leaves_it_open(slow):

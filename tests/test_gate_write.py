@@ -25,12 +25,14 @@ from flask_litro_agent.core.proposals import State, args_digest, digest_of
 from flask_litro_agent.core.proposing import summary
 from flask_litro_agent.core.visible import escape
 from flask_litro_agent.errors import ConfigurationError, LedgerAway, NotFound, ProposalClosed
+from flask_litro_agent.installation import EXTENSION
 from flask_litro_agent.policies.permissions import Permissions
 from flask_litro_agent.schemas import MAX_CANONICAL
 from flask_litro_agent.settings import Settings
 from flask_litro_agent.tools import PUBLIC, Change, Mode, Tool, tool_contract, ui
 from tests.bench import SOON, in_background
 from tests.gate_bench import ANN, LIMITS, OLA, TTL_MS, GateBench, Order, Spy
+from tests.proposal_site import proposal_site
 
 
 @pytest.fixture
@@ -371,14 +373,19 @@ def waits():
 
 def test_a_policy_that_does_not_answer_in_time_denies_and_is_noted(bench, spy, waits, caplog):
     """J2: it times out."""
-    gate = bench.gate_for(spy.tool(), policies=[Says(Verdict.allow()), waits], policy_seconds=0.5)
+    gate = bench.gate_for(spy.tool(), policies=[Says(Verdict.allow()), waits], policy_seconds=2.0)
     outcome = bench.call(gate=gate)
     assert (outcome.code, "Waits" in outcome.message) == ("forbidden", False)
     assert [row["code"] for row in bench.refusals()] == ["policy_error"]
     assert bench.ledger.find() == ([], None)
-    assert "policy Waits said nothing about change within 0.5 seconds: denied" in caplog.text
+    assert "policy Waits said nothing about change within 2 seconds: denied" in caplog.text
     assert not gate.allows("desk", "change", actor=ANN)
     assert not gate.admits(ANN, "litro:admin")
+
+
+def test_on_a_site_they_have_five_seconds(tmp_path):
+    gate = proposal_site(tmp_path).extensions[EXTENSION].gate
+    assert gate._wiring.verdicts.seconds == 5
 
 
 def test_the_policies_have_their_time_together(bench, spy):
