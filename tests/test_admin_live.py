@@ -182,9 +182,7 @@ class TestStream:
     def test_it_ends_so_that_whoever_comes_again_is_asked_again(self, tmp_path):
         app = proposal_site(tmp_path, LITRO_STREAM_SECONDS=0.3, LITRO_HEARTBEAT_SECONDS=0.1)
         ops = Browser(app)
-        began = time.monotonic()
         assert listen(ops).data.startswith(b"retry: 1000\n\n")
-        assert time.monotonic() - began < 5
         app.extensions["people"]["ops"] = type(OPS)("ops", "Olga", frozenset())
         assert listen(ops).status_code == 403
 

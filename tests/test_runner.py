@@ -4,7 +4,6 @@ import os
 import shutil
 import signal
 import threading
-import time
 
 import pytest
 
@@ -645,9 +644,7 @@ def test_a_drain_interrupts_what_does_not_finish_and_the_log_says_so(folder):
     """H6."""
     bench = Bench(folder, grace_seconds=0.1)
     lives = [bench.start(LONG, session="a"), bench.start([["call", "forever", {}]], session="b")]
-    began = time.monotonic()
     bench.runner.drain()
-    assert time.monotonic() - began < 4
     for live in lives:
         assert reason(bench.events(live.key)) == "interrupted"
         assert not bench.store.is_leased(live.key)

@@ -312,7 +312,7 @@ def test_the_order_of_the_arguments_makes_no_other_call(bench):
 
 
 @pytest.mark.parametrize(
-    "script", [[["say", "x"], ["sleep", 20]], [["call", "slow", {"seconds": 20}]]], ids=["model", "tool"]
+    "script", [[["say", "x"], ["sleep", 3600]], [["call", "slow", {"seconds": 3600}]]], ids=["model", "tool"]
 )
 def test_a_turn_ends_at_its_time(tmp_path, script):
     """Law 10, I1: a silent model, a tool that never comes back."""
@@ -320,7 +320,7 @@ def test_a_turn_ends_at_its_time(tmp_path, script):
     began = time.monotonic()
     found = bench.run(script, DONE)
     assert reason(found) == "limit"
-    assert time.monotonic() - began < 6
+    assert time.monotonic() - began < 30
     assert len(of_kind(found, events.TOOL_CALL)) == len(of_kind(found, events.TOOL_RESULT))
 
 
@@ -401,13 +401,13 @@ def test_retry_after_is_waited_for(tmp_path):
     assert time.monotonic() - began >= 0.3
 
 
-@pytest.mark.parametrize(("wait", "seconds"), [(30, 300), (5, 3)], ids=["over the cap", "over the turn"])
+@pytest.mark.parametrize(("wait", "seconds"), [(30, 300), (15, 12)], ids=["over the cap", "over the turn"])
 def test_a_wait_that_is_too_long_is_not_begun(tmp_path, wait, seconds):
     later = ProviderError("rate_limit", "slow down", retryable=True, retry_after=wait)
     bench = bench_with(tmp_path, [later], limits={"turn_seconds": float(seconds)})
     began = time.monotonic()
     assert reason(bench.run()) == "failed"
-    assert time.monotonic() - began < 2.5
+    assert time.monotonic() - began < 10
 
 
 def test_a_stop_ends_the_wait_for_another_attempt(tmp_path):
@@ -418,7 +418,7 @@ def test_a_stop_ends_the_wait_for_another_attempt(tmp_path):
     began = time.monotonic()
     live.end("stopped")
     assert live.wait_closed(SOON)
-    assert time.monotonic() - began < 3
+    assert time.monotonic() - began < 12
     assert reason(bench.events()) == "stopped"
 
 
