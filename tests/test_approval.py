@@ -300,6 +300,15 @@ def test_a_tool_that_became_a_read_makes_it_void(bench, spy):
     assert voided(bench, proposal, gate=gate) == "contract_changed"
 
 
+def test_a_tool_that_became_milder_makes_it_void(tmp_path):
+    """D8: from execute to propose, which would still wait for a click."""
+    spy = Spy()
+    bench = GateBench(tmp_path, spy.tool(mode=Mode.EXECUTE))
+    proposal = bench.propose()
+    assert voided(bench, proposal, gate=bench.gate_for(spy.tool(mode=Mode.PROPOSE))) == "contract_changed"
+    assert spy.runs == 0
+
+
 def test_a_tool_whose_words_changed_is_the_same_tool(bench, spy):
     proposal = bench.propose()
     gate = bench.gate_for(spy.tool(description="Change one order.", ttl=10))

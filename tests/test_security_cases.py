@@ -94,6 +94,7 @@ ELSEWHERE = {
         "test_approval::test_a_tool_that_is_gone_makes_it_void",
         "test_approval::test_a_tool_that_was_changed_makes_it_void",
         "test_approval::test_a_tool_that_became_a_read_makes_it_void",
+        "test_approval::test_a_tool_that_became_milder_makes_it_void",
         "test_tools_write::test_every_way_to_read_arguments_is_another_contract",
         "test_tools_write::test_mode_and_permission_are_in_the_contract",
     ],
@@ -281,6 +282,7 @@ ELSEWHERE = {
     ],
     "J2": [
         "test_gate_write::test_a_broken_policy_denies_is_noted_and_not_quoted",
+        "test_gate_write::test_on_a_site_they_have_five_seconds",
         "test_gate_write::test_an_awaitable_is_no_verdict",
         "test_gate_write::test_a_policy_that_does_not_answer_in_time_denies_and_is_noted",
         "test_gate_write::test_control_without_a_limit_the_call_waits_for_it",
