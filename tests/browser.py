@@ -26,6 +26,8 @@ ARGUMENTS = (
     "--disable-sync",
 )
 
+expect.set_options(timeout=20_000)  # a test says what comes, not how fast
+
 
 def find_chromium() -> str | None:
     """Return the path of a Chromium on this machine."""

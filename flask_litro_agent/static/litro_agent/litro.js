@@ -10,9 +10,11 @@
  * @module litro
  */
 
+import { BASE } from "./base.js";
 import { AgentHTTPError, Hole, Link, StreamError, ask, isFinal } from "./connection.js";
+import { ComponentError, hydrateUIResult } from "./hydrate.js";
 
-export { AgentHTTPError, StreamError };
+export { AgentHTTPError, ComponentError, StreamError, hydrateUIResult };
 
 /**
  * @template {string} K
@@ -28,7 +30,7 @@ export { AgentHTTPError, StreamError };
  *   | EventOf<"tool-progress", {call_id: string, name: string, value: unknown}>
  *   | EventOf<"tool-result", {call_id: string, name: string, output?: unknown,
  *                             error?: {code: string, message: string, errors?: unknown}}>
- *   | EventOf<"ui", {call_id: string, name: string, html: string, data: unknown, hydrate?: object}>
+ *   | EventOf<"ui", {call_id: string} & import("./hydrate.js").UIResult>
  *   | EventOf<"usage", {round: number, input_tokens: number, output_tokens: number, cached_tokens?: number,
  *                       model: string}>
  *   | EventOf<"error", {code: string, message: string, retryable: boolean}>
@@ -45,8 +47,6 @@ export { AgentHTTPError, StreamError };
 
 const SESSION_ID = /^[A-Za-z0-9_-]{1,64}$/;
 const ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-/** The blueprint's prefix: this module is served at `<prefix>/static/litro.js`. */
-const BASE = new URL("..", import.meta.url).href.replace(/\/$/, "");
 /** How often an idle log is read for a message whose POST got no answer: it may still be on its way. */
 const LOOKS = 4;
 
