@@ -1,0 +1,144 @@
+/**
+ * prose.js: a text that grows, drawn as markdown.
+ *
+ * The work stays in proportion to the text: a block is drawn once when the next one begins, and only the last, open one
+ * is drawn again as it grows; a long one only after it grew by a share of itself, and what came since stands behind it
+ * as it is.
+ *
+ * @module prose
+ */
+
+import { soon } from "./frames.js";
+import { blocks, nodes } from "./markdown.js";
+
+const LONG = 2_000; // characters: an open block up to here is drawn in every frame
+const GROWTH = 1.25; // a longer one when it has grown by this
+const LONGEST = 16_000; // a longer one, unless it is code, is cut at a line's end
+const DEFINITION = /^ {0,3}\[[^\]\n]+\]:/m;
+const CONTAINERS = ["UL", "OL", "LI", "BLOCKQUOTE", "PRE", "CODE", "P", "H3", "H4"];
+
+/** How many characters were parsed and drawn since the page was loaded: for those who measure. */
+export const work = { parsed: 0, drawn: 0 };
+
+export class Prose {
+  #root;
+  #text = "";
+  #isWhole = false;
+  #done = 0; // where the blocks end that are drawn for good
+  #ready = []; // blocks that wait to be drawn for good
+  #open = null; // the last block, which may still grow
+  #opened = []; // its nodes
+  #drawn = 0; // how long it was when it was drawn
+  #rest = document.createTextNode(""); // what came since then
+  #links = Object.create(null); // what the blocks before define
+
+  /** @param {Element} root */
+  constructor(root) {
+    this.#root = root;
+  }
+
+  get text() {
+    return this.#text;
+  }
+
+  /** @param {string} text */
+  append(text) {
+    this.#text += text.replaceAll("\r", "");
+    soon(this);
+  }
+
+  /** Nothing more comes; the text is this one, whatever came of it. @param {string} [text] */
+  finish(text = this.#text) {
+    const whole = text.replaceAll("\r", "");
+    if (whole !== this.#text || (this.#done && DEFINITION.test(whole))) this.#restart(whole);
+    this.#isWhole = true;
+    soon(this);
+  }
+
+  /** Draw what is due; true when a frame did not suffice. */
+  run(isOver) {
+    if (!this.#ready.length && this.#isDue()) this.#read();
+    while (this.#ready.length) {
+      this.#close(this.#ready.shift());
+      if (isOver() && this.#ready.length) return true;
+    }
+    this.#drawOpen();
+    return false;
+  }
+
+  #restart(text) {
+    this.#undrawOpen();
+    this.#root.replaceChildren();
+    this.#text = text;
+    this.#done = 0;
+    this.#ready = [];
+    this.#links = Object.create(null);
+  }
+
+  /** Whether the open block has grown enough to be drawn again. */
+  #isDue() {
+    const length = this.#text.length - this.#done;
+    return this.#isWhole || this.#drawn <= LONG || length >= this.#drawn * GROWTH;
+  }
+
+  /** Find the blocks of what is not drawn for good. */
+  #read() {
+    const rest = this.#text.slice(this.#done);
+    const links = Object.assign(Object.create(null), this.#links);
+    work.parsed += rest.length;
+    const found = blocks(rest, links).flatMap((block) => pieces(block, links));
+    const last = this.#isWhole ? found.length : found.findLastIndex(({ type }) => type !== "space");
+    this.#ready = found.slice(0, Math.max(0, last));
+    this.#open = found[last] ?? null;
+    for (const block of this.#ready) if (block.type === "def") this.#links[block.tag] ??= block;
+  }
+
+  #close(block) {
+    this.#undrawOpen();
+    this.#done += block.raw.length;
+    this.#root.append(draw(block));
+  }
+
+  #drawOpen() {
+    if (this.#isDue()) this.#redrawOpen();
+    const rest = this.#text.slice(this.#done + this.#drawn);
+    this.#rest.data = rest.trim() && rest;
+  }
+
+  #redrawOpen() {
+    this.#undrawOpen();
+    if (!this.#open) return;
+    const drawn = draw(this.#open);
+    this.#opened = [...drawn.childNodes];
+    this.#drawn = this.#open.raw.length;
+    this.#root.append(drawn);
+    innermost(this.#root).append(this.#rest);
+  }
+
+  #undrawOpen() {
+    for (const node of this.#opened) node.remove();
+    this.#opened = [];
+    this.#rest.remove();
+    this.#drawn = 0;
+  }
+}
+
+function draw(block) {
+  work.drawn += block.raw.length;
+  return nodes([block]);
+}
+
+/** A block that is too long to be drawn again and again, in parts that end at a line's end. */
+function pieces(block, links) {
+  const cut = block.type === "code" ? 0 : block.raw.indexOf("\n", LONGEST) + 1;
+  if (cut === 0 || cut === block.raw.length) return [block];
+  const halves = [block.raw.slice(0, cut), block.raw.slice(cut)];
+  return halves.flatMap((half) => blocks(half, links).flatMap((part) => pieces(part, links)));
+}
+
+/** Where a reader expects the next word. */
+function innermost(root) {
+  let place = root;
+  while (CONTAINERS.includes(place.lastElementChild?.tagName)) place = place.lastElementChild;
+  return place;
+}
