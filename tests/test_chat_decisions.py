@@ -1,7 +1,8 @@
-"""An operator decides in the conversation: the demo's chat page, in Chromium, over the real shop."""
+"""An operator decides in the conversation: the demo's chat page in Chromium, over the real shop."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -10,6 +11,7 @@ from playwright.sync_api import Locator, expect
 from playwright.sync_api import Page as Tab
 
 from flask_litro_agent.core.proposals import State
+from tests.chat_site import ask, part
 from tests.shop_desk import TREK
 from tests.shop_monday import Monday, monday
 
@@ -56,16 +58,15 @@ def chat(chromium: Chromium, shop: Monday) -> Iterator[Callable[[str], Tab]]:
 
 def propose(shop: Monday, tab: Tab, text: str) -> str:
     """Say it, wait for the end of the answer, and return the id of what was proposed."""
-    before = tab.locator(".usage").count()
-    tab.locator("#chat-text").fill(text)
-    tab.keyboard.press("Enter")
-    expect(tab.locator(".usage")).to_have_count(before + 1)
+    before = part(tab, "usage").count()
+    ask(tab, text)
+    expect(part(tab, "usage")).to_have_count(before + 1)
     return shop.ledger.find(limit=1)[0][0].id
 
 
 def card(tab: Tab) -> Locator:
-    """The last tool's card."""
-    return tab.locator("details.tool").last
+    """The last proposal's card."""
+    return part(tab, "proposal").last
 
 
 def prices(shop: Monday) -> list[int]:
@@ -76,14 +77,14 @@ def prices(shop: Monday) -> list[int]:
 def test_what_would_run_is_shown_and_approved_without_a_reload(shop: Monday, chat) -> None:
     olga = chat("operator")
     proposal_id = propose(shop, olga, PRICE.format(199))
-    decision = card(olga).locator(".decision")
+    decision = part(card(olga), "decision")
     expect(decision).to_contain_text("What would run")
     expect(decision).to_contain_text(TREK)
     expect(decision).to_contain_text("Before")
     assert prices(shop) == []
     olga.evaluate("window.isTheSame = true")
     decision.get_by_role("button", name="Approve").dblclick()
-    expect(card(olga).locator(".tool-state")).to_have_text("approved and done")
+    expect(part(card(olga), "proposal-state")).to_have_text("approved and done")
     expect(card(olga).get_by_role("button")).to_have_count(0)
     assert olga.evaluate("window.isTheSame")
     assert prices(shop) == [19_900]
@@ -93,9 +94,9 @@ def test_what_would_run_is_shown_and_approved_without_a_reload(shop: Monday, cha
 def test_a_dismissal_takes_its_note_along(shop: Monday, chat) -> None:
     olga = chat("operator")
     proposal_id = propose(shop, olga, PRICE.format(189))
-    card(olga).locator(".decision-note").fill("not <before> Friday")
+    part(card(olga), "note-input").fill("not <before> Friday")
     card(olga).get_by_role("button", name="Dismiss").click()
-    expect(card(olga).locator(".tool-state")).to_have_text("dismissed")
+    expect(part(card(olga), "proposal-state")).to_have_text("dismissed")
     assert shop.ledger.get(proposal_id).note == "not <before> Friday"
 
 
@@ -110,7 +111,7 @@ def test_whoever_is_no_operator_sees_no_button(shop: Monday, chat) -> None:
     sam = chat("support")
     propose(shop, sam, "Refund 4 euros for order 1021 because it was scratched")
     sam.wait_for_timeout(1000)
-    expect(card(sam).locator(".tool-state")).to_have_text("waits for approval")
+    expect(part(card(sam), "proposal-state")).to_have_text("waits for approval")
     expect(card(sam).get_by_role("button")).to_have_count(0)
 
 
@@ -124,8 +125,7 @@ def test_what_another_decides_and_what_expires_takes_the_buttons_away(shop: Mond
     expect(card(olga).get_by_role("button")).to_have_count(0)
     assert shop.ledger.get(proposal_id).state is State.EXPIRED
     olga.reload()
-    expect(card(olga).locator(".tool-state")).to_have_text("waits for approval")
-    olga.wait_for_timeout(1000)
+    expect(part(card(olga), "proposal-state")).to_have_text("expired: nobody decided in time")
     expect(card(olga).get_by_role("button")).to_have_count(0)
 
 
@@ -134,3 +134,14 @@ def test_a_reload_offers_an_open_one_again(shop: Monday, chat) -> None:
     propose(shop, olga, PRICE.format(169))
     olga.reload()
     expect(card(olga).get_by_role("button", name="Approve")).to_be_visible()
+
+
+def test_how_much_time_is_left_stands_on_the_card(shop: Monday, chat) -> None:
+    sam = chat("support")
+    proposal_id = propose(shop, sam, "Refund 3 euros for order 1022 because it was scratched")
+    shop.leave(proposal_id, seconds=90)
+    sam.reload()
+    expect(part(card(sam), "time-left")).to_have_text(re.compile(r"^1:[0-3]\d left$"))
+    shop.leave(proposal_id, seconds=3)
+    sam.reload()
+    expect(part(card(sam), "proposal-state")).to_have_text("expired: nobody decided in time")

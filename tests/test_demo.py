@@ -15,6 +15,8 @@ import pytest
 from playwright.sync_api import Page as BrowserPage
 from playwright.sync_api import expect
 
+from tests.chat_site import ask, part
+
 pytest_plugins = ["tests.browser"]
 pytestmark = [pytest.mark.browser, pytest.mark.server]
 
@@ -61,14 +63,9 @@ def visit(page: BrowserPage, address: str) -> None:
     expect(page.locator("#chat-send")).to_be_enabled(timeout=20_000)  # the page's script has run
 
 
-def ask(page: BrowserPage, text: str) -> None:
-    page.locator("#chat-text").fill(text)
-    page.keyboard.press("Enter")
-
-
 def finish(page: BrowserPage, turns: int) -> None:
-    ended = page.locator(".turn:not(.is-running)", has_text=re.compile("tokens in|interrupted"))
-    expect(ended).to_have_count(turns, timeout=20_000)
+    ended = part(page, "turn", ":not([data-running])").filter(has_text=re.compile("tokens in|interrupted"))
+    expect(ended).to_have_count(turns)
 
 
 def test_the_start_line_says_where_which_model_who_may_sign_in_and_where_the_data_is(tmp_path: Path) -> None:
@@ -86,23 +83,23 @@ def test_a_conversation_survives_a_reload(tmp_path: Path, page: BrowserPage) -> 
         expect(page.locator("body")).to_contain_text("scripted demo model")
         ask(page, "Which tents under 300 do you have?")
         finish(page, 1)
-        before = page.locator("#chat-log").inner_text()
+        before = part(page, "log").inner_text()
         assert "find_products" in before
         assert "Tent" in before
         page.reload()
         finish(page, 1)
-        assert page.locator("#chat-log").inner_text() == before
+        assert part(page, "log").inner_text() == before
 
 
 def test_a_conversation_survives_kill_9_in_the_middle_of_an_answer(tmp_path: Path, page: BrowserPage) -> None:
     with demo(tmp_path, speed="0.2") as shop:
         visit(page, f"{shop.url}/chat/concierge")
         ask(page, "Which tents under 300 do you have?")
-        expect(page.locator("#chat-log")).to_contain_text("I found", timeout=20_000)
+        expect(part(page, "log")).to_contain_text("I found", timeout=20_000)
         shop.kill()
         with demo(tmp_path, port=shop.port):
-            expect(page.locator("#chat-log")).to_contain_text("interrupted", timeout=30_000)
-            expect(page.locator("#chat-log")).to_contain_text("I found")
+            expect(part(page, "log")).to_contain_text("interrupted", timeout=30_000)
+            expect(part(page, "log")).to_contain_text("I found")
             ask(page, "When are you open in Oslo?")
             finish(page, 2)
 
@@ -120,7 +117,7 @@ def test_signing_in_keeps_the_conversation(tmp_path: Path, page: BrowserPage) ->
         expect(page.get_by_role("button", name="Sign out")).to_be_visible()
         visit(page, chat)
         finish(page, 1)
-        expect(page.locator("#chat-log")).to_contain_text("Where is my order?")
+        expect(part(page, "log")).to_contain_text("Where is my order?")
         ask(page, "Where is my order?")
         finish(page, 2)
-        expect(page.locator("#chat-log")).to_contain_text("1111")
+        expect(part(page, "log")).to_contain_text("1111")

@@ -137,8 +137,8 @@ export class LitroChat extends HTMLElement {
     this.#say = speaker(this.#language, { ...this.#ownWords, ...this.#messages });
     this.#parts = draw(this.shadowRoot, this.#say);
     this.#memory = new Memory(agent);
-    this.#pin = new Pin(this.#parts.log, this, signal);
-    this.#transcript = new Transcript(this.#parts.log, this.#context);
+    this.#pin = new Pin(this.#parts, this, signal);
+    this.#transcript = new Transcript(this.#parts.turns, this.#context);
     this.#conversation = new Conversation(agent, this.#base, this.#listener);
     this.#listen(signal);
     if (id) this.#go(id, { begun: true });
@@ -312,7 +312,6 @@ export class LitroChat extends HTMLElement {
     empty.hidden = !this.#transcript.isEmpty;
     stop.hidden = !this.running;
     send.hidden = this.running;
-    this.#pin.follow();
   }
 
   #notify(text, label, act) {

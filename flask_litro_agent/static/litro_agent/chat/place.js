@@ -48,10 +48,13 @@ export class Pin {
   #isSet = true;
   #top = 0;
 
-  /** @param {Element} log @param {Element} host @param {AbortSignal} signal */
-  constructor(log, host, signal) {
+  /** `log` scrolls, or the page does; `turns` is what grows in it. */
+  constructor({ log, turns }, host, signal) {
     this.#log = log;
     this.#host = host;
+    const growth = new ResizeObserver(() => this.#follow());
+    growth.observe(turns);
+    signal.addEventListener("abort", () => growth.disconnect());
     for (const each of [log, document]) {
       each.addEventListener("scroll", () => this.#note(), { passive: true, signal });
     }
@@ -59,10 +62,11 @@ export class Pin {
 
   set() {
     this.#isSet = true;
+    this.#follow();
   }
 
   /** Go to the end, if the reader was there. */
-  follow() {
+  #follow() {
     if (!this.#isSet || this.#distance < 1) return;
     if (this.#isBox) this.#log.scrollTop = this.#log.scrollHeight;
     else scrollBy({ top: this.#distance, behavior: "instant" });

@@ -11,7 +11,7 @@ const SHEET = new URL("chat.css", import.meta.url).href;
 /** Draw the parts into a shadow root. @param {ShadowRoot} root @param {(key: string) => string} say */
 export function draw(root, say) {
   const parts = {
-    log: element("div", "log"),
+    turns: element("div", "turns"),
     empty: element("div", "empty", slot("empty")),
     notice: element("p", "notice"),
     said: unseen("p", ""),
@@ -19,7 +19,8 @@ export function draw(root, say) {
     sessions: button(say("sessions"), "button quiet sessions-open", () => {}),
     ...composer(say),
   };
-  const { log, empty, notice, said, again, sessions, form } = parts;
+  const { turns, empty, notice, said, again, sessions, form } = parts;
+  const log = (parts.log = element("div", "log", turns));
   Object.assign(log, { role: "log", ariaLive: "off", ariaLabel: say("conversation"), tabIndex: 0 });
   notice.setAttribute("role", "status");
   said.setAttribute("aria-live", "polite");
