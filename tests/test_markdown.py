@@ -210,10 +210,10 @@ def test_no_request_leaves_for_anything_a_message_says(wire: FakeWire, page: Tab
     visit(page, wire)
     ask(page)
     finish(page)
-    expect(part(page, "text").locator("img")).to_have_count(1)
+    expect(part(page, "text").locator("img").last).to_have_attribute("alt", "ours")
     page.wait_for_timeout(300)
     assert [url for url in asked if not url.startswith(f"{wire.url}/")] == []
-    assert [url for url in asked if "evil" in url] == []
+    assert [url for url in asked if "/leave" in url] == []
     assert f"{wire.url}/none.svg" in asked
 
 
@@ -333,28 +333,23 @@ def test_the_samples_together_are_drawn_alike(prose: Callable[..., Any]) -> None
         assert prose(cuts(text, seed))["html"] == whole
 
 
-@pytest.mark.parametrize(
-    "piece", ["word ", "- item\n", "text\n\n", "x", "| a |\n|---|\n| b |\n", "`code` **bold**\n"]
-)
+@pytest.mark.parametrize("piece", ["word ", "- item\n", "text\n\n", "`code` **bold**\n"])
 @pytest.mark.parametrize("before", ["", "```\n"])
-def test_the_work_stays_in_proportion_to_the_text(prose: Callable[..., Any], piece: str, before: str) -> None:
-    pieces = [before, *[piece] * 10_000]
-    found = prose(pieces)
-    assert found["frames"] > 10_000  # far more frames than a screen would show
-    length = len("".join(pieces))
-    in_small_blocks = 2_500 * 10_000  # a block of up to 2,000 characters may be drawn in every frame
-    assert found["drawn"] < 20 * length + in_small_blocks
-    assert found["parsed"] < 20 * length + in_small_blocks
-    if length > 50_000:
-        assert (
-            found["drawn"] < sum(range(0, length, len(piece))) / 5
-        )  # what drawing all in each frame would cost
+def test_the_work_stays_in_proportion_to_the_text(prose: Callable[..., Any], before: str, piece: str) -> None:
+    count = 4_000
+    length = len(before + piece * count)
+    found = prose([before, *[piece] * count])
+    small = 2_100 * found["frames"]  # an open block of up to 2,000 characters may be drawn in every frame
+    naive = length * found["frames"] // 2  # what it would cost to draw all of it in each
+    for cost in (found["parsed"], found["drawn"]):
+        assert cost < small + 20 * length
+        assert cost < naive // 3
 
 
-@pytest.mark.parametrize("piece", ["word ", "- item\n", "x"])
+@pytest.mark.parametrize("piece", ["word ", "- item\n"])
 def test_all_that_came_is_visible_at_once(prose: Callable[..., Any], piece: str) -> None:
-    found = prose([piece] * 3_000 + ["the end"])
-    assert found["live"].endswith("the end")
+    found = prose([piece] * 1_500 + ["the end"])
+    assert found["live"].strip().endswith("the end")
 
 
 def test_the_whole_text_replaces_what_came_of_it(prose: Callable[..., Any]) -> None:
