@@ -1,17 +1,18 @@
 """How the chat element draws ten thousand deltas: ``python -m benchmarks.chat_frames [--deltas N] [--sample NAME]``.
 
-It prints, for each sample and for a turn as it comes and as a replay has it, the longest frame and the tasks of the
-page that took longer than 50 ms; and before that, how long the page's scripts took to run.
+It prints the page's five longest tasks in ms of processor time, which other work of the machine does not lengthen: for
+the page itself, and for each sample as it comes and as a replay has it.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from playwright.sync_api import Browser, expect, sync_playwright
 from playwright.sync_api import Page as Tab
-from playwright.sync_api import expect, sync_playwright
 
 from tests.browser import ARGUMENTS, find_chromium
 from tests.chat_site import ask, finish, part, serve_chat, visit
@@ -24,21 +25,7 @@ SAMPLES = {
     "code": ("```\n",) + ("print(", "'x'", ")\n") * 10_000,
     "table": ("| a | b |\n|---|---|\n", *("| one ", "| two |\n") * 20_000),
 }
-WATCH = """() => {
-  globalThis.frames = { longest: 0, count: 0, tasks: [] };
-  let before = performance.now();
-  const frame = (now) => {
-    frames.longest = Math.max(frames.longest, now - before);
-    frames.count += 1;
-    before = now;
-    requestAnimationFrame(frame);
-  };
-  requestAnimationFrame(frame);
-  new PerformanceObserver((list) => frames.tasks.push(...list.getEntries().map(({ duration }) => duration)))
-    .observe({ type: "longtask" });
-}"""
-SCRIPTS = """() => performance.getEntriesByType("long-animation-frame")
-  .flatMap(({ scripts }) => scripts).reduce((sum, { duration }) => sum + duration, 0)"""
+TRACED = ["toplevel", "devtools.timeline"]
 
 
 def deltas(sample: tuple[str, ...], count: int) -> Callable[[Turn], Iterator[Any]]:
@@ -53,25 +40,35 @@ def deltas(sample: tuple[str, ...], count: int) -> Callable[[Turn], Iterator[Any
     return script
 
 
-def measure(tab: Tab, act: Callable[[], None]) -> str:
+def longest_tasks(trace: bytes) -> list[float]:
+    """Return the main thread's tasks in ms of its own processor time, the longest first; a frame is one task."""
+    events = json.loads(trace)["traceEvents"]
+    mains = {(e["pid"], e["tid"]) for e in events if e["name"] == "thread_name" and _is_main(e)}
+    times = [e["tdur"] / 1000 for e in events if "tdur" in e and (e["pid"], e["tid"]) in mains]
+    return sorted(times, reverse=True)
+
+
+def _is_main(event: dict[str, Any]) -> bool:
+    return bool(event["args"]["name"] == "CrRendererMain")
+
+
+def measure(browser: Browser, tab: Tab, act: Callable[[], object], *, turns: int = 1) -> str:
+    browser.start_tracing(page=tab, categories=TRACED)
     act()
-    finish(tab)
-    tab.wait_for_timeout(500)
-    found = tab.evaluate("frames")
-    long = ", ".join(f"{task:.0f}" for task in sorted(found["tasks"], reverse=True)[:5])
-    return f"longest frame {found['longest']:5.0f} ms, tasks above 50 ms: {long or 'none'}"
+    finish(tab, turns)
+    tab.wait_for_timeout(1000)
+    times = longest_tasks(browser.stop_tracing())
+    return " ".join(f"{time:5.1f}" for time in times[:5])
 
 
-def run(tab: Tab, wire: FakeWire, name: str, count: int) -> None:
+def run(browser: Browser, wire: FakeWire, name: str, count: int) -> None:
+    tab = browser.new_page()
     wire.script = deltas(SAMPLES[name], count)
     visit(tab, wire)
-    tab.evaluate("localStorage.clear()")
-    tab.evaluate("document.querySelector('litro-chat').newSession()")
-    tab.evaluate(WATCH)
-    print(f"{name:11} live    {measure(tab, lambda: ask(tab, name))}", flush=True)
-    tab.add_init_script(f"addEventListener('DOMContentLoaded', {WATCH})")
-    print(f"{name:11} replay  {measure(tab, lambda: None if tab.reload() else None)}", flush=True)
+    print(f"{name:11} live    {measure(browser, tab, lambda: ask(tab, name))}", flush=True)
+    print(f"{name:11} replay  {measure(browser, tab, tab.reload)}", flush=True)
     assert part(tab, "text").count() == 1
+    tab.context.close()
 
 
 def main() -> None:
@@ -85,13 +82,12 @@ def main() -> None:
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=find_chromium(), args=list(ARGUMENTS))
         tab = browser.new_page()
-        visit(tab, wire)
         print(
-            f"scripts of an empty page: {tab.evaluate(SCRIPTS):.0f} ms in frames of more than 50 ms",
+            f"the page and its scripts  {measure(browser, tab, lambda: visit(tab, wire), turns=0)}",
             flush=True,
         )
         for name in [given.sample] if given.sample else SAMPLES:
-            run(browser.new_page(), wire, name, given.deltas)
+            run(browser, wire, name, given.deltas)
         browser.close()
     wire.close()
 

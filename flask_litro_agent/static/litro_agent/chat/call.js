@@ -19,7 +19,7 @@ export class Call {
     const title = element("span", "tool-name", say(`tool:${name}`) || name);
     this.element = element("details", "tool", element("summary", "tool-head", title, this.#state), this.#body);
     this.element.dataset.state = "running";
-    this.#part(say(invalid ? "unreadable" : "input"), element("pre", "", pretty(invalid ? raw : input)));
+    this.#part(say(invalid ? "unreadable" : "input"), text(pretty(invalid ? raw : input)));
   }
 
   progress(value) {
@@ -31,9 +31,9 @@ export class Call {
 
   settle({ output, error }) {
     this.#tell(error ? "error" : "done", error ? error.message : this.#say("done"));
-    if (!error) return this.#part(this.#say("result"), element("pre", "", pretty(output)));
+    if (!error) return this.#part(this.#say("result"), text(pretty(output)));
     this.#part(this.#say("error", error), element("p", "", error.message));
-    if (error.errors) this.#part(this.#say("fields"), element("pre", "", pretty(error.errors)));
+    if (error.errors) this.#part(this.#say("fields"), text(pretty(error.errors)));
   }
 
   /** Nothing is done yet: an operator decides. */
@@ -55,4 +55,11 @@ export class Call {
     this.#body.append(element("h3", "", title), content);
     return content;
   }
+}
+
+/** A long one scrolls by itself, also by keyboard. */
+function text(words) {
+  const made = element("pre", "", words);
+  made.tabIndex = 0;
+  return made;
 }

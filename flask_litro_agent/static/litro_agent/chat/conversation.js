@@ -10,6 +10,7 @@
 import { agentSession } from "../litro.js";
 
 const IDLE = 60_000; // ms without an event, a running turn or an open proposal: then the stream is let go of
+const SLICE = 8; // ms that events may take in a row: then the page gets its turn
 
 /**
  * Who listens: `event(event)`, `state(name)` of the connection, `change()` when a turn may have begun or ended,
@@ -124,12 +125,16 @@ export class Conversation {
   }
 
   async #hear(events, signal) {
+    let began = performance.now();
     for await (const event of events) {
       if (signal.aborted) return;
       if (this.#sending && event.kind === "turn-start") this.#others.postMessage(this.id);
       this.#stir();
       this.#listener.event(event);
       this.#listener.change();
+      if (document.hidden || performance.now() - began < SLICE) continue;
+      await new Promise((go) => setTimeout(go));
+      began = performance.now();
     }
   }
 

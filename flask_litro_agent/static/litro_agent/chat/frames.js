@@ -5,7 +5,7 @@
  */
 
 /** How many milliseconds of a frame are ours. */
-const SHARE = 12;
+const SHARE = 8;
 
 const waiting = new Set();
 let isDue = false;

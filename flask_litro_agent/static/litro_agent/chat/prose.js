@@ -13,7 +13,7 @@ import { blocks, nodes } from "./markdown.js";
 
 const LONG = 2_000; // characters: an open block up to here is drawn in every frame
 const GROWTH = 1.25; // a longer one when it has grown by this
-const LONGEST = 16_000; // a longer one, unless it is code, is cut at a line's end
+const LONGEST = 8_000; // a longer one, unless it is code, is cut at a line's end, or a paragraph at a space
 const DEFINITION = /^ {0,3}\[[^\]\n]+\]:/m;
 const CONTAINERS = ["UL", "OL", "LI", "BLOCKQUOTE", "PRE", "CODE", "P", "H3", "H4"];
 
@@ -128,12 +128,19 @@ function draw(block) {
   return nodes([block]);
 }
 
-/** A block that is too long to be drawn again and again, in parts that end at a line's end. */
+/** A block that is too long to be drawn again and again, in parts. */
 function pieces(block, links) {
-  const cut = block.type === "code" ? 0 : block.raw.indexOf("\n", LONGEST) + 1;
+  const cut = placeOfCut(block);
   if (cut === 0 || cut === block.raw.length) return [block];
   const halves = [block.raw.slice(0, cut), block.raw.slice(cut)];
   return halves.flatMap((half) => blocks(half, links).flatMap((part) => pieces(part, links)));
+}
+
+function placeOfCut({ type, raw }) {
+  if (type === "code" || raw.length <= LONGEST) return 0;
+  const space = type === "paragraph" ? raw.indexOf(" ", LONGEST) + 1 : 0;
+  const line = raw.indexOf("\n", LONGEST) + 1;
+  return space && line ? Math.min(space, line) : space || line;
 }
 
 /** Where a reader expects the next word. */
