@@ -60,7 +60,7 @@ def demo(data: Path, *, port: int = 0, speed: str = "0") -> Iterator[Demo]:
 
 def visit(page: BrowserPage, address: str) -> None:
     page.goto(address)
-    expect(page.locator("#chat-send")).to_be_enabled(timeout=20_000)  # the page's script has run
+    expect(part(page, "send")).to_be_visible()  # the page's script has run
 
 
 def finish(page: BrowserPage, turns: int) -> None:
