@@ -15,6 +15,8 @@ from playwright.sync_api import Locator, expect
 from playwright.sync_api import Page as Tab
 
 from flask_litro_agent.core.proposals import State
+from tests.chat_site import ask as say
+from tests.chat_site import part
 from tests.shop_desk import TREK, Person
 from tests.shop_monday import Monday, monday
 
@@ -93,17 +95,15 @@ def open_ceiling(shop: Monday) -> Iterator[None]:
 
 def ask(shop: Monday, chat: Tab, text: str) -> str:
     """Say it, wait for the end of the answer, and return the id of the newest proposal."""
-    before = chat.locator(".usage").count()
-    chat.locator("#chat-text").fill(text)
-    chat.keyboard.press("Enter")
-    expect(chat.locator(".usage")).to_have_count(before + 1)
+    before = part(chat, "usage").count()
+    say(chat, text)
+    expect(part(chat, "usage")).to_have_count(before + 1)
     return shop.ledger.find(limit=1)[0][0].id
 
 
 def told(chat: Tab, tool: str) -> Locator:
-    """How the chat says that the last call of a tool stands."""
-    called = chat.locator("details.tool", has=chat.locator(".tool-name", has_text=tool))
-    return called.last.locator(".tool-state")
+    """How the chat says that the last proposal of a tool stands."""
+    return part(part(chat, "proposal", f"[data-tool={tool}]").last, "proposal-state")
 
 
 def card(page: Tab, proposal_id: str) -> Locator:
@@ -160,14 +160,14 @@ def test_three_wishes_are_seen_decided_told_undone_and_booked(shop: Monday, wind
     expect(card(otto, price)).to_have_count(0)
     dismiss(otto, refund, NOTE)
     expect(told(olga, "refund_order")).to_have_text("dismissed")
-    expect(olga.locator("#chat-log")).to_contain_text(NOTE)
+    expect(part(olga, "log")).to_contain_text(NOTE)
     shop.leave(collection, seconds=4)
     otto.reload()
     expect(card(otto, collection).get_by_role("button")).to_have_text([re.compile("^Propose again")])
     assert states(shop, price, refund, collection) == [State.EXECUTED, State.DISMISSED, State.EXPIRED]
 
     ask(shop, olga, "What has happened?")
-    answer = olga.locator("#chat-log")
+    answer = part(olga, "log")
     expect(answer).to_contain_text("The price of €199.00 for PCK-TRK65-RED was approved and is done.")
     expect(answer).to_contain_text(f"for order 1104 was dismissed: nothing was changed (“{NOTE}”).")
     expect(answer).to_contain_text("“Light nights” found nobody who decided in time: nothing was changed.")
@@ -238,12 +238,19 @@ def test_the_same_by_keys_alone(shop: Monday, window: Window) -> None:
     assert prices(shop)[-1] == 19_600
 
 
+FOCUSED = """() => {
+  let at = document.activeElement;
+  while (at.shadowRoot?.activeElement) at = at.shadowRoot.activeElement;
+  return at.textContent.trim();
+}"""
+
+
 def go(page: Tab, label: str, *, back: bool = False) -> None:
     """Move the focus by Tab to what is called so, and press Enter."""
     page.locator("main").get_by_text(label).or_(page.locator("nav").get_by_text(label)).first.wait_for()
     for _ in range(120):
         page.keyboard.press("Shift+Tab" if back else "Tab")
-        if page.evaluate("document.activeElement.textContent.trim()").startswith(label):
+        if page.evaluate(FOCUSED).startswith(label):
             return page.keyboard.press("Enter")
     raise AssertionError(f"no way by Tab to {label!r}")
 

@@ -23,8 +23,11 @@ export class Proposal {
   #timer = 0;
   #isOver = false;
 
-  /** @param {{proposal_id: string, summary: string}} payload @param {{say: Function, base: string}} context */
-  constructor({ proposal_id, summary }, { say, base }) {
+  /**
+   * @param {{proposal_id: string, name: string, summary: string}} payload
+   * @param {{say: Function, base: string}} context
+   */
+  constructor({ proposal_id, name, summary }, { say, base }) {
     this.#address = `${base}/proposals/${encodeURIComponent(proposal_id)}`;
     this.#say = say;
     this.#summary = summary;
@@ -32,6 +35,7 @@ export class Proposal {
     const head = element("p", "proposal-head", this.#state, " ", this.#time);
     this.element = element("section", "proposal", head, element("p", "proposal-summary", summary), this.#decision);
     this.element.setAttribute("aria-label", say("proposal"));
+    this.element.dataset.tool = name;
     this.element.dataset.state = "waiting";
     this.#timer = setTimeout(() => this.#ask(), SOON);
   }
