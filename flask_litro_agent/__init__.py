@@ -6,7 +6,7 @@ from flask_litro_agent.core.outcome import CallSite, NeedsApproval, Outcome, Ran
 from flask_litro_agent.errors import AgentError, ConfigurationError, LitroError, NothingDone
 from flask_litro_agent.extension import LitroAgent
 from flask_litro_agent.hookspecs import hookimpl
-from flask_litro_agent.identity import FlaskLogin, FlaskSecurity
+from flask_litro_agent.identity import FlaskLogin, FlaskSecurity, token_actor
 from flask_litro_agent.providers.anthropic import anthropic
 from flask_litro_agent.providers.openai_compatible import openai_compatible
 from flask_litro_agent.providers.scripted import call, delay, say, scripted
@@ -53,6 +53,7 @@ __all__ = [
     "proposal_settled",
     "say",
     "scripted",
+    "token_actor",
     "tool",
     "turn_ended",
     "ui",

@@ -36,8 +36,8 @@ class Agent:
     ``instructions.md`` is read if there is one. ``tools`` come on top of those in ``tools/`` and win on a name.
     ``limits`` replaces fields of ``settings.Limits``. ``ceiling`` (``"off"``, ``"read"``, ``"propose"``,
     ``"execute"``) is the most that its tools may do, whatever the site allows. With ``continue_after_approval`` a
-    decision about one of its proposals starts a turn in which the model is told of it. ConfigurationError lists
-    everything that is wrong.
+    decision about one of its proposals starts a turn in which the model is told of it. With ``mcp_server`` whoever
+    has a token for it may call its tools over MCP. ConfigurationError lists everything that is wrong.
     """
 
     model: Provider | str
@@ -50,6 +50,7 @@ class Agent:
     limits: Mapping[str, Any] = field(default_factory=dict)
     ceiling: str | None = None
     continue_after_approval: bool = False
+    mcp_server: bool = False
 
     def __post_init__(self) -> None:
         faults = list(_faults(self))
@@ -121,8 +122,10 @@ def _faults(agent: Agent) -> Iterator[str]:
     yield from _limits_faults(agent.limits)
     if agent.ceiling is not None and agent.ceiling not in _LEVELS:
         yield f"ceiling must be one of {', '.join(_LEVELS)}, not {agent.ceiling!r}"
-    if not _is_flag(agent.continue_after_approval):
-        yield f"continue_after_approval must be True or False, not {agent.continue_after_approval!r}"
+    flags = {"continue_after_approval": agent.continue_after_approval, "mcp_server": agent.mcp_server}
+    for name, flag in flags.items():
+        if not _is_flag(flag):
+            yield f"{name} must be True or False, not {flag!r}"
 
 
 def _model_faults(model: object) -> Iterator[str]:

@@ -26,6 +26,7 @@ from flask_litro_agent.core.write_rules import write_tool_faults, writes
 from flask_litro_agent.errors import ConfigurationError
 from flask_litro_agent.identity import Identity
 from flask_litro_agent.installation import Installation, tool_spec
+from flask_litro_agent.mcp import listing
 from flask_litro_agent.notices.signalling import Signalling
 from flask_litro_agent.plugins import draft_plugins
 from flask_litro_agent.registry import Registry
@@ -90,6 +91,7 @@ def assemble(
     limits = {agent.name: settings.limits.replace(agent.agent.limits) for agent in agents}
     signalling = Signalling(app, settings, models={name: each.model for name, each in providers.items()})
     faults.add(_freshness_faults(settings, identity))
+    faults.add(_mcp_faults(agents, identity))
     with faults.collecting():
         books = _books(app, settings, identity, engine, agents, signalling)
     with app.app_context():  # as in the request that starts a turn
@@ -155,6 +157,8 @@ def _check_schemas(agents: Sequence[LoadedAgent], faults: _Faults) -> None:
         for tool in agent.tools.values():
             with faults.collecting(f"agent {agent.name}, tool {tool.name} ({tool.source}): params: "):
                 tool_spec(tool)
+                if agent.agent.mcp_server:
+                    listing.described(tool)
 
 
 def _policies(settings: Settings, registry: Registry, faults: _Faults) -> Iterator[Policy]:
@@ -171,6 +175,15 @@ def _freshness_faults(settings: Settings, identity: Identity) -> Iterator[str]:
         )
 
 
+def _mcp_faults(agents: Sequence[LoadedAgent], identity: Identity) -> Iterator[str]:
+    for agent in agents:
+        if agent.agent.mcp_server and not identity.has_actor_loader:
+            yield (
+                f"agent {agent.name}: mcp_server=True needs to know whom a token names: register a function with "
+                "@litro.actor_loader"
+            )
+
+
 def _books(
     app: Flask,
     settings: Settings,
@@ -179,7 +192,7 @@ def _books(
     agents: Sequence[LoadedAgent],
     signalling: Signalling,
 ) -> Books | None:
-    """Return the books of an app with a tool that changes something; what cannot start makes no database."""
+    """Return the books of an app that needs them, for proposals or tokens; what cannot start makes no database."""
     tools = _tools(agents)
     wrong = list(
         write_tool_faults(
@@ -190,7 +203,7 @@ def _books(
         wrong.append(_NO_WEBHOOK_SECRET)
     if wrong:
         raise ConfigurationError(wrong)
-    if not writes(tools):
+    if not writes(tools) and not any(agent.agent.mcp_server for agent in agents):
         return None
     return open_books(
         app,

@@ -21,6 +21,7 @@ from flask_litro_agent.core.database import Database, check_engine
 from flask_litro_agent.core.deliveries import Deliveries
 from flask_litro_agent.core.ledger import Ledger
 from flask_litro_agent.core.news import Witness
+from flask_litro_agent.core.tokens import Tokens
 from flask_litro_agent.core.usage import Usage, Used
 from flask_litro_agent.core.waiting import Waiting
 from flask_litro_agent.errors import ConfigurationError, LedgerAway
@@ -52,6 +53,7 @@ class Books:
     usage: Usage
     waiting: Waiting
     deliveries: Deliveries
+    tokens: Tokens
     courier: Courier | None
     place: str
     warning: str | None
@@ -98,6 +100,7 @@ def open_books(
         usage=Usage(database),
         waiting=Waiting(database),
         deliveries=deliveries,
+        tokens=Tokens(database, audit),
         courier=courier,
         place=_place(url),
         warning=warning,

@@ -11,6 +11,7 @@
     └── AgentError                 has a sentence, a name and an HTTP status that a client may see
         ├── BadRequest             400
         ├── SignInNeeded           401
+        ├── TokenRefused           401, or 400 for a token in the address
         ├── Forbidden              403
         ├── NotFound               404
         ├── SessionBusy            409, names the turn that is running
@@ -48,6 +49,7 @@ __all__ = [
     "SessionDeleted",
     "SignInNeeded",
     "StoreError",
+    "TokenRefused",
     "UnsupportedMediaType",
 ]
 
@@ -121,6 +123,21 @@ class SignInNeeded(AgentError):
     """Nobody is signed in, or not freshly enough."""
 
     status = 401
+
+
+class TokenRefused(AgentError):
+    """An MCP client brought no token, or none that lets it in; ``reason`` is RFC 6750's word for it."""
+
+    status = 401
+
+    def __init__(self, message: str, *, reason: str | None = None, status: int | None = None) -> None:
+        super().__init__(message, status=status)
+        self.reason = reason
+
+    @property
+    def headers(self) -> dict[str, str]:
+        challenge = 'Bearer realm="litro"'
+        return {"WWW-Authenticate": f'{challenge}, error="{self.reason}"' if self.reason else challenge}
 
 
 class Forbidden(AgentError):

@@ -15,7 +15,7 @@ from collections.abc import Callable, Collection, Mapping, Set
 from datetime import datetime
 from typing import Any, Final
 
-from flask import Flask, current_app, session
+from flask import Flask, current_app, g, has_app_context, session
 from flask.sessions import NullSession
 
 from flask_litro_agent.contracts import Actor
@@ -29,6 +29,8 @@ __all__ = [
     "Identity",
     "RequestLoader",
     "is_visitor_id",
+    "note_token_actor",
+    "token_actor",
     "visitor_id",
 ]
 
@@ -101,6 +103,19 @@ def visitor_id(session: Mapping[str, Any]) -> str | None:
 def is_visitor_id(actor_id: str) -> bool:
     """Whether this is the id of somebody without an account."""
     return _VISITOR.fullmatch(actor_id) is not None
+
+
+def token_actor() -> Actor | None:
+    """Return whom the token of this request names; None in a request that came without one.
+
+    An agent's ``access()`` asks it: over MCP nobody is signed in, and the site's session is not read.
+    """
+    return g.get("litro_token_actor") if has_app_context() else None
+
+
+def note_token_actor(actor: Actor) -> None:
+    """Keep, for the rest of this request, whom its token names."""
+    g.litro_token_actor = actor
 
 
 class FlaskLogin:

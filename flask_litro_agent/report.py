@@ -60,10 +60,17 @@ def compose(
         ("policies", [", ".join(settings.policies) or "none: every call is forbidden"]),
         ("renderer", [_renderer_line(settings.renderer, components)]),
         ("plugins", [_plugin_line(plugin) for plugin in registry.plugins] or ["none"]),
-        ("routes", [f"{settings.url_prefix}/agent/<agent>/<session>"]),
+        ("routes", list(_routes(settings, loaded))),
         ("notes", loaded.notes),
     ]
     return Report(sections=tuple(sections), warnings=tuple(warnings))
+
+
+def _routes(settings: Settings, loaded: LoadedAgents) -> Iterator[str]:
+    yield f"{settings.url_prefix}/agent/<agent>/<session>"
+    for agent in loaded.agents.values():
+        if agent.agent.mcp_server:
+            yield f"{settings.url_prefix}/mcp/{agent.name} (MCP, by token)"
 
 
 def _agent_line(agent: LoadedAgent, provider: Provider) -> str:

@@ -29,6 +29,7 @@ __all__ = [
 Check = Callable[[object], str | None]
 
 _HOST = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(:[0-9]{1,5})?")
+_ORIGIN = re.compile(rf"https?://{_HOST.pattern}")
 _KIB = 1024
 
 
@@ -114,6 +115,14 @@ def _hosts(value: object) -> str | None:
     ):
         return None
     return "must be a list of hosts such as 'shop.example' or '127.0.0.1:8000', without a scheme or a path"
+
+
+def _origins(value: object) -> str | None:
+    if isinstance(value, (list, tuple)) and all(
+        isinstance(origin, str) and _ORIGIN.fullmatch(origin) for origin in value
+    ):
+        return None
+    return "must be a list of origins such as 'https://host.example', without a path"
 
 
 def _setting(default: Any, check: Check, meaning: str, *, is_secret: bool = False) -> Any:
@@ -228,6 +237,14 @@ class Settings:
     )
     max_open: int = _setting(5, _whole(1, 100), "most open proposals of one session")
     max_ttl: int = _setting(86_400, _whole(1, 31_536_000), "longest life of an open proposal, in seconds")
+    mcp_origins: tuple[str, ...] = _setting(
+        (),
+        _origins,
+        "origins (`https://host.example`) whose pages may call the MCP endpoint; programs send none and need no entry",
+    )
+    mcp_seconds: float = _setting(
+        30.0, _number(0.05, 3600, unit="seconds"), "longest run of a tool that is called over MCP"
+    )
     approval_freshness: int | None = _setting(
         None,
         _optional(_whole(1, 31_536_000)),

@@ -24,7 +24,7 @@ FLOORS = (
     ("plugin_settings", "providers", "sessions", "renderers", "policies"),
     ("plugins",),
     ("turns", "bookkeeping", "notices", "components"),
-    ("report",),
+    ("mcp", "report"),
     ("installation",),
     ("assembly", "web", "terminal", "doctor"),
     ("commands",),

@@ -153,7 +153,7 @@ def test_a_database_behind_does_not_start_and_names_the_command(
 ) -> None:
     said = fault(start, LITRO_DATABASE_URI=database_uri)
     assert said == (
-        "the ledger's database stands at revision none and this release needs 0002: run 'flask litro db upgrade'"
+        "the ledger's database stands at revision none and this release needs 0003: run 'flask litro db upgrade'"
     )
 
 

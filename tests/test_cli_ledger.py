@@ -247,7 +247,7 @@ def nameless():
 
 
 def gone(**counts):
-    return {"proposals": 0, "sessions": 0, "usage": 0} | counts
+    return {"proposals": 0, "sessions": 0, "usage": 0, "tokens": 0} | counts
 
 
 class TestPrune:
@@ -259,7 +259,7 @@ class TestPrune:
         result = litro("prune")
         assert (result.exit_code, result.output) == (
             0,
-            "1 proposals, 0 sessions and 0 rows of usage deleted\n",
+            "1 proposals, 0 sessions, 0 rows of usage and 0 tokens deleted\n",
         )
         assert {row["id"] for row in read(litro("proposals", "--json"))} == {young, waiting}
         assert list(books(app).audit.rows())[-1].kind == "pruned"

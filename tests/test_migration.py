@@ -69,7 +69,7 @@ def definition(engine: Engine) -> dict[str, Any]:
 
 def test_a_new_database_is_made_and_stands_at_the_head(empty: Database) -> None:
     assert migration.revision(empty) is None
-    assert migration.upgrade(empty) == migration.head() == migration.revision(empty) == "0002"
+    assert migration.upgrade(empty) == migration.head() == migration.revision(empty) == "0003"
     assert migration.fault(empty) is None
     assert ours(empty.engine) == {table.name for table in tables.metadata.tables.values()} | {
         tables.VERSION_TABLE

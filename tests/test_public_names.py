@@ -35,7 +35,7 @@ PUBLISHED = [
     *("LitroAgent", "LitroError", "Mode", "NeedsApproval", "NothingDone", "Outcome", "ProposalFacts", "Ran"),
     *("Refused", "ToolContext", "ToolKit", "TurnFacts", "Verdict"),
     *("anthropic", "call", "ceiling_changed", "delay", "hookimpl", "openai_compatible", "proposal_recorded"),
-    *("proposal_settled", "say", "scripted", "tool", "turn_ended", "ui"),
+    *("proposal_settled", "say", "scripted", "token_actor", "tool", "turn_ended", "ui"),
 ]
 TEST_KIT = [
     *("AgentClient", "CalledTool", "PolicyContract", "ProviderContract", "RendererContract", "StoreContract"),

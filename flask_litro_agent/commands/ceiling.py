@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-import getpass
 from typing import Any
 
 import click
 from flask.cli import with_appcontext
 
 from flask_litro_agent.bookkeeping import overview
-from flask_litro_agent.commands.surroundings import as_json, installed, print_rows, sound_books, time_text
+from flask_litro_agent.commands.surroundings import (
+    account,
+    as_json,
+    installed,
+    print_rows,
+    sound_books,
+    time_text,
+)
 from flask_litro_agent.core.audit import AuditRow
 from flask_litro_agent.core.ceiling import SITE, Level, Overview
 
@@ -46,7 +52,7 @@ def show(as_json: bool = False) -> None:
 def set_level(scope: str, level: str, as_json: bool) -> None:
     """Set SCOPE (site, agent:NAME, tool:AGENT.TOOL) to LEVEL (off, read, propose, execute)."""
     found = sound_books().ceiling
-    found.set(scope, Level.of(level), by=_account())
+    found.set(scope, Level.of(level), by=account())
     _print(found.overview(), as_json)
 
 
@@ -57,7 +63,7 @@ def set_level(scope: str, level: str, as_json: bool) -> None:
 def clear(scope: str, as_json: bool) -> None:
     """Forget the level of SCOPE: what is above it holds again."""
     found = sound_books().ceiling
-    found.clear(scope, by=_account())
+    found.clear(scope, by=account())
     _print(found.overview(), as_json)
 
 
@@ -100,10 +106,3 @@ def _change(row: AuditRow) -> dict[str, Any]:
     data = row.data or {}
     words = {name: data.get(name) or _INHERITED for name in ("before", "after")}
     return {"seq": row.seq, "at": time_text(row.at), "scope": row.subject, "by": row.actor, **words}
-
-
-def _account() -> str:
-    try:
-        return f"cli:{getpass.getuser()}"
-    except (KeyError, OSError):  # a container's user may have no name
-        return "cli:unknown"

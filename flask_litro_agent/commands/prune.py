@@ -33,17 +33,20 @@ _PENDING = (State.PROPOSED, State.CLAIMED, State.UNKNOWN)
 @as_json
 @with_appcontext
 def prune(days: int, actor: str | None, as_json: bool) -> None:
-    """Delete proposals and usage that are over, and sessions by LITRO_SESSION_DAYS or of --actor."""
+    """Delete proposals, usage and tokens that are over, and sessions by LITRO_SESSION_DAYS or of --actor."""
     books = sound_books() if installed().books else None
     age = days if actor is not None else installed().settings.session_days
     sessions = 0 if age is None else _prune_sessions(books.ledger if books else None, age, actor)
     rows = 0 if books is None else _prune_proposals(books.ledger, days, actor)
     used = 0 if books is None else books.usage.prune(days=days, actor=actor)
+    tokens = 0 if books is None else books.tokens.prune(days=days, actor=actor)
     if books is not None:
         books.deliveries.prune(days=days if actor is None else None)
     if as_json:
-        return print_json({"proposals": rows, "sessions": sessions, "usage": used})
-    return click.echo(f"{rows} proposals, {sessions} sessions and {used} rows of usage deleted")
+        return print_json({"proposals": rows, "sessions": sessions, "usage": used, "tokens": tokens})
+    return click.echo(
+        f"{rows} proposals, {sessions} sessions, {used} rows of usage and {tokens} tokens deleted"
+    )
 
 
 def _prune_sessions(ledger: Ledger | None, days: int, actor: str | None) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import getpass
 import json
 from collections.abc import Callable
 from typing import Any
@@ -18,6 +19,7 @@ from flask_litro_agent.core.visible import escape, is_seen
 from flask_litro_agent.installation import Installation, installed_in
 
 __all__ = [
+    "account",
     "actor_of",
     "as_json",
     "books",
@@ -52,6 +54,14 @@ def sound_books() -> Books:
     if fault := migration.fault(found.database):
         raise click.ClickException(fault)
     return found
+
+
+def account() -> str:
+    """Return who runs this command, as an audit row names him."""
+    try:
+        return f"cli:{getpass.getuser()}"
+    except (KeyError, OSError):  # a container's user may have no name
+        return "cli:unknown"
 
 
 def actor_of(actor_id: str | None) -> Actor:

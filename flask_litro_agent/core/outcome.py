@@ -47,8 +47,8 @@ Outcome = Ran | NeedsApproval | Refused
 class CallSite:
     """Where in a session a call stands, who watches it, and the seconds that its caller has left.
 
-    ``owner`` is the session's, by default the actor; ``made_from`` is the proposal that this call repeats or
-    reverses.
+    ``owner`` is the session's, by default the actor; ``via`` names the token by which a call came in; ``made_from`` is
+    the proposal that this call repeats or reverses.
     """
 
     session_id: str | None = None
@@ -58,5 +58,6 @@ class CallSite:
     stop: Stop = field(default_factory=Stop, repr=False)
     seconds: float = float("inf")
     owner: str | None = None
+    via: str | None = None
     made_from: str | None = None
     relation: Relation | None = None

@@ -48,7 +48,7 @@ class State(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProposalDraft:
-    """What the gate records: everything that a card and a call are made from."""
+    """What the gate records: everything that a card and a call are made from; ``via`` names the token, if any."""
 
     agent: str
     owner: str
@@ -71,6 +71,7 @@ class ProposalDraft:
     relation: str | None = None
     labels: Mapping[str, str] | None = None
     filled: Sequence[str] = ()
+    via: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,6 +117,7 @@ class Proposal:
     labels: Mapping[str, str] | None
     filled: Sequence[str]
     heir: str | None
+    via: str | None
     session_key: str | None
     read_at: int
 

@@ -122,6 +122,7 @@ def _draft(
         relation=site.relation,
         labels=named,
         filled=canonical.filled,
+        via=site.via,
     )
 
 

@@ -39,6 +39,7 @@ __all__ = [
     "metadata",
     "proposal",
     "refusal",
+    "token",
     "usage",
 ]
 
@@ -108,6 +109,7 @@ proposal = Table(
     Column("labels", _BYTES),  # what the tool calls the things that its arguments name, by field
     Column("filled", _BYTES),  # the fields that the model left out and the schema filled in
     Column("heir", _name(255)),  # whose the session is since it was handed over
+    Column("via", _TEXT),  # the token by which it came in, where it did not come from a session
 )
 Index(f"{PREFIX}proposal_session", proposal.c.session_key)
 Index(f"{PREFIX}proposal_state", proposal.c.state, proposal.c.created_at)
@@ -219,6 +221,22 @@ usage = Table(
     Column("output_tokens", BigInteger, nullable=False),
     Column("cached_tokens", BigInteger, nullable=False),
 )
+
+#: What lets a person's other programs in over MCP; the secret itself is nowhere.
+token = Table(
+    f"{PREFIX}token",
+    metadata,
+    Column("id", _name(16), primary_key=True),
+    Column("hash", _name(64), nullable=False, unique=True),  # SHA-256 of the secret
+    Column("name", _name(80), nullable=False),
+    Column("actor", _name(255), nullable=False),
+    Column("agent", _name(64), nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+    Column("expires_at", BigInteger, nullable=False),
+    Column("revoked_at", BigInteger),
+    Column("used_at", BigInteger),
+)
+Index(f"{PREFIX}token_created", token.c.created_at)
 
 
 def include_object(object: Any, name: str | None, type_: str, reflected: bool, compare_to: Any) -> bool:

@@ -17,6 +17,7 @@ from flask_litro_agent.installation import Installation
 from flask_litro_agent.web import forms
 from flask_litro_agent.web.admin.answers import FormAnswers
 from flask_litro_agent.web.components import ComponentViews, page_functions
+from flask_litro_agent.web.mcp import McpView
 from flask_litro_agent.web.proposals import ProposalViews
 from flask_litro_agent.web.sessions import SessionViews
 from flask_litro_agent.web.slots import Slots
@@ -64,6 +65,9 @@ def _blueprint(installed: Installation, slots: Slots, answers: FormAnswers | Non
 
     for rule, name, view, methods in ComponentViews(installed.components).routes():
         blueprint.add_url_rule(rule, name, view, methods=methods)
+
+    for rule, name, view, methods in McpView(installed, slots).routes():
+        blueprint.add_url_rule(rule, name, _answering(view), methods=methods)
 
     @blueprint.url_value_preprocessor
     def leave_alone(endpoint: str | None, values: dict[str, Any] | None) -> None:

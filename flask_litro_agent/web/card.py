@@ -20,6 +20,7 @@ _SHOWN: Final = (
     "mode",
     "permission",
     "proposer",
+    "via",
     "summary",
     "preview",
     "as_of",

@@ -28,6 +28,8 @@ from flask_litro_agent.web.origins import Host, parse_host, parse_origin
 __all__ = [
     "check_fetch",
     "check_header",
+    "check_host",
+    "check_origin_list",
     "check_page",
     "check_referer",
     "check_session_id",
@@ -71,7 +73,8 @@ def _check_site(request: Request) -> None:
         raise _refused(logging.INFO, "Sec-Fetch-Site is %.80r", site)
 
 
-def _check_host_and_origin(request: Request, settings: Settings) -> None:
+def check_host(request: Request, settings: Settings) -> Host:
+    """Return the host that the request is for; refuse one that is not on the site's list."""
     host = _host(request, settings.trusted_proxies)
     if host is None or not _is_ours(host, settings.hosts):
         raise _refused(
@@ -80,6 +83,22 @@ def _check_host_and_origin(request: Request, settings: Settings) -> None:
             _named(request),
             settings.hosts,
         )
+    return host
+
+
+def check_origin_list(request: Request, origins: tuple[str, ...]) -> None:
+    """Refuse what a page sends whose origin is not on the list; a program sends no Origin."""
+    written = request.headers.get("Origin")
+    if written is None:
+        return
+    origin = parse_origin(written)
+    if origin is None or origin not in [parse_origin(listed) for listed in origins]:
+        logger.warning("litro: Origin is %.80r, LITRO_MCP_ORIGINS is %s", written, origins)
+        raise Forbidden("this origin may not call this address")
+
+
+def _check_host_and_origin(request: Request, settings: Settings) -> None:
+    host = check_host(request, settings)
     written = request.headers.get("Origin")
     if written is None:
         return

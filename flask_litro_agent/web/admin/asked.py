@@ -46,20 +46,26 @@ class Excerpt:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """Who asked. ``owner`` is given where it is not the proposer; ``missing`` says why there are no words."""
+    """Who asked. ``owner`` is given where it is not the proposer; ``missing`` says why there are no words.
+
+    ``token`` names the one by which an MCP client brought it.
+    """
 
     proposer: Person
     owner: Person | None
     words: Excerpt | None = None
     said: Excerpt | None = None
     link: str | None = None
-    missing: Literal["by_hand", "gone", "away"] | None = None
+    token: Visible | None = None
+    missing: Literal["by_hand", "over_mcp", "gone", "away"] | None = None
 
 
 def asked(proposal: Proposal, scenes: Scenes, *, name: Callable[[str], str], links: bool = False) -> Asked:
     """Return who asked for the proposal; ``name`` gives people's names, ``links`` leads to the session as well."""
     proposer, owner = (_person(actor_id, name) for actor_id in (proposal.proposer, proposal.owner))
     found = Asked(proposer=proposer, owner=None if proposal.owner == proposal.proposer else owner)
+    if proposal.via is not None:
+        return replace(found, token=visible(proposal.via), missing="over_mcp")
     if proposal.session is None or proposal.turn is None or proposal.call_id is None:
         return replace(found, missing="by_hand")
     key = proposal.home or SessionKey(proposal.agent, proposal.owner, proposal.session)

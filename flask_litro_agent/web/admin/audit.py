@@ -25,9 +25,9 @@ __all__ = ["KINDS", "AuditPages"]
 #: The kinds of rows that there are.
 KINDS: Final = (
     *("approved", "executed", "unknown", "late", "dismissed", "void", "answered"),
-    *("ceiling", "pruned"),
+    *("ceiling", "pruned", "token"),
 )
-_OF_NO_PROPOSAL: Final = ("ceiling", "pruned")
+_OF_NO_PROPOSAL: Final = ("ceiling", "pruned", "token")
 _PAGE: Final = 50
 _LAST: Final = 10**15 - 1
 #: A longer chain is verified on the command line: a page must not hold a worker for seconds.
