@@ -73,7 +73,7 @@ def mcp_site(
 
 
 def _write_agent(folder: Path, *, mcp_server: bool, access: str) -> None:
-    (folder / "tools").mkdir(parents=True)
+    (folder / "tools").mkdir(parents=True, exist_ok=True)
     declares = f", mcp_server={mcp_server}"
     (folder / "agent.py").write_text(_AGENT.format(wakes=False, declares=declares) + access)
     (folder / "tools" / "refund.py").write_text(_TOOL.format(name="refund", more=""))
