@@ -41,7 +41,10 @@ def {name}(params, ctx):
 _PROGRESS = "    for part in (0, 50, 100):\n        yield {'part': part}\n    return 'done'"
 _TOOLS = {
     "test_simple_text": ("Schema", "    return 'This is a simple text response for testing.'"),
-    "test_error_handling": ("Schema", "    raise AgentError('This tool intentionally returns an error for testing')"),
+    "test_error_handling": (
+        "Schema",
+        "    raise AgentError('This tool intentionally returns an error for testing')",
+    ),
     "test_tool_with_progress": ("Schema", _PROGRESS),
     "test_streaming_elicitation": ("Schema", _PROGRESS),
     "test_logging_tool": ("Schema", "    return 'nothing is logged to a client'"),
