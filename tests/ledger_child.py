@@ -163,8 +163,9 @@ def chaos(uri: str, folder: Path, variant: str, rounds: int, seed: int) -> int:
     """Kill a worker in each round at a random point of its work, and let the last one come to its end."""
 
     def worker(number: int) -> None:
-        bench, ones = opened(uri)
-        work_off(bench, folder, variant, ones)
+        bench = LedgerBench(Database(open_engine(uri)))
+        while ones := bench.ledger.find(states=[State.PROPOSED], limit=10)[0]:
+            work_off(bench, folder, variant, ones)
 
     chance = random.Random(seed)
     for number in range(rounds):
@@ -208,5 +209,6 @@ def opened(uri: str, *, clock: ColumnElement[int] | None = None) -> tuple[Ledger
 if __name__ == "__main__":
     databases._PATIENCE = 600.0  # of 64 processes on two cores one may wait for long
     what, uri, folder, variant, *numbers = sys.argv[1:]
+    open_engine(uri).dispose()  # imports the driver, once for all workers
     job = {"race": race, "decide": decide, "chaos": chaos, "stop": stop}[what]
     sys.exit(job(uri, Path(folder), variant, *map(int, numbers)))

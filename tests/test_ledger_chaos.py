@@ -21,13 +21,15 @@ from tests.ledger_child import ledger_child, run_ledger_child, set_clock, share_
 pytestmark = pytest.mark.chaos
 
 KILLS = int(os.environ.get("LITRO_CHAOS", "5"))
-PROPOSALS = KILLS * 4
+BATCH = min(KILLS, 20)
+PROPOSALS = BATCH * 4
 SOON = 120 + KILLS * 10
 RESTART_MS = 30_000
 
 
 def kill_workers(uri, folder, variant, seed):
-    run_ledger_child("chaos", uri, folder, variant, KILLS, seed, seconds=SOON)
+    """A batch of kills: more proposals at once would be over before a worker came to them."""
+    run_ledger_child("chaos", uri, folder, variant, BATCH, seed, seconds=SOON)
 
 
 def effects(folder):
@@ -41,19 +43,20 @@ def test_killed_at_random_points_nothing_runs_twice_and_what_is_left_is_unknown(
     """D13."""
     bench = LedgerBench(database, most_open=10_000)
     later = LedgerBench(Database(database.engine, clock=now_ms() + RESTART_MS))
-    ones, left, deadline = [], [], time.monotonic() + SOON
-    while not left:
+    states, left, kills, deadline = {}, [], 0, time.monotonic() + SOON
+    while kills < KILLS or not left:
         assert time.monotonic() < deadline, "no kill came in the middle of an approval"
-        ones += [bench.propose() for _ in range(PROPOSALS)]
-        kill_workers(database_uri, tmp_path, "real", len(ones))
-        states = {one.id: later.now(one).state for one in ones}
+        ones = [bench.propose() for _ in range(PROPOSALS)]
+        kill_workers(database_uri, tmp_path, "real", len(states))
+        kills += BATCH
+        states |= {one.id: later.now(one).state for one in ones}
         left = [one for one, state in states.items() if state is not State.EXECUTED]
     ran = effects(tmp_path)
     assert set(ran.values()) == {1}
     assert {states[one] for one in left} == {State.UNKNOWN}
     assert {one for one, state in states.items() if state is State.EXECUTED} <= ran.keys()
     assert bench.audited()
-    print(f"{KILLS} kills, {len(ones)} proposals: {len(ran)} effects, none twice, {len(left)} unknown")
+    print(f"{kills} kills, {len(states)} proposals: {len(ran)} effects, none twice, {len(left)} unknown")
 
 
 def test_control_who_runs_first_and_then_claims_runs_twice(database, database_uri, tmp_path):
