@@ -2,19 +2,34 @@
 
 from __future__ import annotations
 
+import sqlite3
+from collections.abc import Sequence
 from datetime import date
 from typing import Any
 from urllib.parse import urlsplit
 
-from flask import Blueprint, Flask, abort, current_app, flash, redirect, render_template, request, url_for
+from flask import (
+    Blueprint,
+    Flask,
+    abort,
+    current_app,
+    flash,
+    jsonify,
+    redirect,
+    render_template,
+    request,
+    url_for,
+)
 from flask_wtf.csrf import CSRFError
 from werkzeug.exceptions import HTTPException
 from werkzeug.wrappers import Response
 
 from example_app import (
     accounts,
+    baskets,
     catalogue,
     collections,
+    components,
     database,
     orders,
     policies,
@@ -22,12 +37,14 @@ from example_app import (
     stock,
     suggestions,
 )
+from example_app.assistant import months
 from example_app.identity import actor_of, litro
 from example_app.money import euros
 
 __all__ = ["init_app"]
 
 pages = Blueprint("shop", __name__)
+_MOST_OFFERED = 30
 
 
 def init_app(app: Flask) -> None:
@@ -47,11 +64,14 @@ def home() -> str:
     words = request.args.get("q", "")[:80]
     held = database.connection()
     found = catalogue.find(held, catalogue.Wish(text=words, category=category, sort="rating"))
-    shown = [
-        (collection.name, [catalogue.by_sku(held, sku) for sku in collection.skus])
-        for collection in collections.published(held)
-    ]
-    return render_template("home.html", products=found, category=category, words=words, collections=shown)
+    shown = [(collection.name, _cards(held, collection.skus)) for collection in collections.published(held)]
+    return render_template(
+        "home.html",
+        products=[components.product_card(each) for each in found],
+        category=category,
+        words=words,
+        collections=shown,
+    )
 
 
 @pages.get("/products/<sku>")
@@ -91,7 +111,50 @@ def my_orders() -> str | Response:
     if account.customer_id is None:
         abort(403, "Only customers have orders of their own.")
     found = orders.of_customer(database.connection(), account.customer_id)
-    return render_template("orders.html", orders=found, today=date.today())
+    shown = [components.order_summary(order, date.today()) for order in found]
+    return render_template("orders.html", orders=shown)
+
+
+@pages.get("/basket")
+def basket() -> str:
+    """What lies in the visitor's basket; ``?add=SKU`` asks whether to put something in."""
+    held = database.connection()
+    offered = [catalogue.by_sku(held, sku) for sku in request.args.getlist("add")[:_MOST_OFFERED]]
+    return render_template(
+        "basket.html",
+        basket=components.basket("In your basket", baskets.contents(held)),
+        offered=[product for product in offered if product],
+    )
+
+
+@pages.post("/basket")
+def add_to_basket() -> Response:
+    """Put articles into the basket: for a form, and for a component's module."""
+    baskets.add(database.connection(), request.form.getlist("add")[:_MOST_OFFERED])
+    if request.accept_mimetypes.best == "application/json":
+        return jsonify(count=baskets.count())
+    flash("It is in your basket.")
+    return redirect(url_for("shop.basket"))
+
+
+@pages.post("/basket/empty")
+def empty_basket() -> Response:
+    """Take everything out of the basket."""
+    baskets.empty()
+    return redirect(url_for("shop.basket"))
+
+
+@pages.get("/sales")
+def sales() -> str | Response:
+    """The months' revenue, for operators."""
+    account = accounts.signed_in()
+    if account is None:
+        return redirect(url_for("shop.sign_in", next=request.path))
+    if account.role != "operator":
+        abort(403, "Only operators see the sales.")
+    found = months.last(database.connection(), date.today(), 12)
+    chart = components.sales_chart("Revenue by month", {month.month: month.gross_cents for month in found})
+    return render_template("sales.html", chart=chart)
 
 
 @pages.get("/chat/<agent>")
@@ -142,9 +205,15 @@ def sign_out() -> Response:
     return redirect(url_for("shop.home"))
 
 
+def _cards(held: sqlite3.Connection, skus: Sequence[str]) -> list[dict[str, Any]]:
+    found = (catalogue.by_sku(held, sku) for sku in skus)
+    return [components.product_card(product) for product in found if product]
+
+
 def _everywhere() -> dict[str, Any]:
     return {
         "account": accounts.signed_in(),
+        "basket_count": baskets.count(),
         "categories": catalogue.CATEGORIES,
         "sign_out_form": accounts.SignOutForm(),
     }

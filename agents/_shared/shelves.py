@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from marshmallow import Schema, fields, validate
 
-from example_app import catalogue, database
+from example_app import catalogue, components, database
 from example_app.catalogue import Wish
-from flask_litro_agent import PUBLIC, Mode, ToolKit
+from flask_litro_agent import PUBLIC, Mode, ToolKit, ui
 
 from .facts import product_facts, product_line, unknown_product
 
@@ -71,8 +71,12 @@ class FindParams(Schema):
 )
 def find_products(params, ctx):
     found = catalogue.find(database.connection(), _wish(params))
-    shown = [product_line(product) for product in found[: params["limit"]]]
-    return {"total": len(found), "products": shown}
+    shown = found[: params["limit"]]
+    data = {"total": len(found), "products": [product_line(product) for product in shown]}
+    if not shown:
+        return data
+    cards = [components.product_card(product) for product in shown]
+    return ui("product-list", data=data, products=cards, label="What I found")
 
 
 class DetailsParams(Schema):
@@ -95,7 +99,8 @@ def product_details(params, ctx):
     if product is None:
         return unknown_product(params["product"], catalogue.similar(held, params["product"]))
     others = [other.colour for other in catalogue.siblings(held, product)]
-    return {"found": True, **product_facts(product), "other_colours": others}
+    data = {"found": True, **product_facts(product), "other_colours": others}
+    return ui("product-card", data=data, **components.product_card(product))
 
 
 def _wish(params):

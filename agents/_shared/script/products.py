@@ -12,7 +12,7 @@ from . import referents, words
 from .brain import Play, Skill
 from .question import Question
 
-__all__ = ["DETAILS", "FIND", "NAMED", "bullet", "counted", "not_sold", "sorting", "weight"]
+__all__ = ["DETAILS", "FIND", "IN_STOCK", "NAMED", "bullet", "counted", "not_sold", "sorting", "weight"]
 
 
 def find_products(asked: Question) -> Play:
@@ -171,6 +171,18 @@ FIND = Skill(
     ),
     play=find_products,
     example="Show me tents for two under 350 euros",
+    opening="Let me look along the shelves.",
+)
+
+#: What lies on the shelves of a kind and a price; asked before where one article lies.
+IN_STOCK = Skill(
+    tool="find_products",
+    asks=(
+        rf"(?:{words.GOODS})\b.*(?:under|below|less than|up to|between|cheaper) .*(?:in stock|available)",
+        rf"(?:in stock|available)\b.*(?:{words.GOODS})\b.*(?:under|below|less than|up to|between|cheaper) ",
+    ),
+    play=find_products,
+    example="",
     opening="Let me look along the shelves.",
 )
 

@@ -4,11 +4,11 @@ from datetime import date
 
 from marshmallow import Schema
 
-from example_app import database
+from example_app import components, database
 from example_app.assistant import months
 from example_app.assistant.shares import change
 from example_app.money import euros
-from flask_litro_agent import Mode, tool
+from flask_litro_agent import Mode, tool, ui
 
 from ..._shared import parameters
 
@@ -28,7 +28,7 @@ def monthly_revenue(params, ctx):
     held = database.connection()
     found = months.last(held, date.today(), params["months"])
     taxed = months.vat(held, months.first_of(found)) if found else []
-    return {
+    data = {
         "months": [_line(month) for month in found],
         "gross": euros(sum(month.gross_cents for month in found)),
         "vat": euros(sum(month.vat_cents for month in found)),
@@ -36,6 +36,8 @@ def monthly_revenue(params, ctx):
         "refunds": euros(sum(month.refund_cents for month in found)),
         "vat_by_country": [_country(each) for each in taxed],
     }
+    chart = components.sales_chart("Revenue by month", {month.month: month.gross_cents for month in found})
+    return ui("sales-chart", data=data, **chart)
 
 
 def _line(month):

@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+from datetime import date
+
 from marshmallow import Schema
 
-from example_app import database, fulfilment, orders, refunds, returns
+from example_app import components, database, fulfilment, orders, refunds, returns
 from example_app.money import euros
-from flask_litro_agent import Mode, tool
+from flask_litro_agent import Mode, tool, ui
 
 from ..._shared import parameters
 from ..._shared.facts import order_facts
@@ -26,7 +28,7 @@ def order_details(params, ctx):
     order = orders.by_number(held, params["order_number"])
     if order is None:
         return {"found": False, "order_number": params["order_number"]}
-    return {
+    data = {
         "found": True,
         "customer_id": order.customer_id,
         **order_facts(order),
@@ -36,6 +38,7 @@ def order_details(params, ctx):
         "on_hold": fulfilment.is_held(held, order.number),
         "goes_to": fulfilment.address_of(held, order.number),
     }
+    return ui("order-summary", data=data, **components.order_summary(order, date.today()))
 
 
 def _case(case):

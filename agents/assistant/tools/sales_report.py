@@ -4,9 +4,9 @@ from datetime import date
 
 from marshmallow import Schema
 
-from example_app import catalogue, database, periods, reports
+from example_app import catalogue, components, database, periods, reports
 from example_app.money import euros
-from flask_litro_agent import Mode, tool
+from flask_litro_agent import Mode, tool, ui
 
 from ..._shared import parameters
 
@@ -33,7 +33,7 @@ def sales_report(params, ctx):
         yield {"done": step, "of": len(wanted), "step": category}
         rows.append((category, reports.sales_of(held, period, category)))
     whole = rows[0][1] if "category" in params else reports.sales(held, period)
-    return {
+    data = {
         "period": period.name,
         "since": period.since.isoformat(),
         "until": period.until.isoformat(),
@@ -43,6 +43,8 @@ def sales_report(params, ctx):
         "turnover_cents": whole.goods_cents,
         "categories": _by_turnover(rows),
     }
+    turnover = {name: sales.goods_cents for name, sales in rows if sales.pieces}
+    return ui("sales-chart", data=data, **components.sales_chart("Turnover by category", turnover))
 
 
 def _by_turnover(rows):

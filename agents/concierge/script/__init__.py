@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..._shared.script.brain import Brain, Skill
 from ..._shared.script.deliveries import ADDRESS_ASKS, HOLD_ASKS, change_my_address, hold_my_order
-from ..._shared.script.products import DETAILS, FIND, NAMED
+from ..._shared.script.products import DETAILS, FIND, IN_STOCK, NAMED
 from ..._shared.script.proposals import ENDINGS
 from .goods import compare_products, list_categories, plan_kit, product_reviews, stock_for
 from .parcels import my_orders, track_order
@@ -134,6 +134,7 @@ _SKILLS = (
         example="What do people say about the Lumen 400?",
         opening="I'll read what buyers wrote.",
     ),
+    IN_STOCK,
     Skill(
         tool="stock_for",
         asks=(

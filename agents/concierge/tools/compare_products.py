@@ -2,8 +2,8 @@ from __future__ import annotations
 
 from marshmallow import Schema, fields, validate
 
-from example_app import catalogue, database
-from flask_litro_agent import PUBLIC, Mode, tool
+from example_app import catalogue, components, database
+from flask_litro_agent import PUBLIC, Mode, tool, ui
 
 from ..._shared.facts import product_facts, unknown_product
 
@@ -36,4 +36,7 @@ def compare_products(params, ctx):
     if len(found) >= 2:
         answer["cheapest"] = min(found, key=lambda product: product.price_cents).label
         answer["lightest"] = min(found, key=lambda product: product.weight_g).label
-    return answer
+    if not found:
+        return answer
+    cards = [components.product_card(product) for product in found]
+    return ui("product-list", data=answer, products=cards, label="Side by side")

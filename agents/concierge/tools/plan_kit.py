@@ -4,10 +4,10 @@ from dataclasses import replace
 
 from marshmallow import Schema, fields, validate
 
-from example_app import catalogue, database
+from example_app import catalogue, components, database
 from example_app.catalogue import Wish
 from example_app.money import euros
-from flask_litro_agent import PUBLIC, Mode, tool
+from flask_litro_agent import PUBLIC, Mode, tool, ui
 
 from ..._shared.facts import product_line
 
@@ -56,7 +56,8 @@ def plan_kit(params, ctx):
         yield {"done": step, "of": len(needs), "step": what}
         found = catalogue.find(held, replace(wish, available=True, sort=_SORT[params["prefer"]]))
         items += [(found[0], count)] if found else []
-    return _kit(params, items)
+    basket = components.basket("What I would pack", items, offer=True)
+    return ui("shop-basket", data=_kit(params, items), **basket)
 
 
 def _needs(persons, season):
