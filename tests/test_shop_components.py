@@ -68,7 +68,9 @@ def test_without_scripts_a_conversations_cards_are_painted_from_their_html_alone
     scriptless: Page, address: str, answered: str
 ) -> None:
     page = f"<!doctype html><title>Bare</title>{answered}"
-    scriptless.route("**/bare", lambda route: route.fulfill(body=page, content_type="text/html"))
+    scriptless.route(
+        "**/bare", lambda route: route.fulfill(body=page, content_type="text/html; charset=utf-8")
+    )
     scriptless.goto(f"{address}/bare")
     expect(scriptless.locator("product-card")).to_have_count(3)
     expect(scriptless.get_by_text("€289.00")).to_be_visible()

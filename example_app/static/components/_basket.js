@@ -1,6 +1,6 @@
 // Puts things into the visitor's basket. Without a script the same link leads to a page that asks and does it.
 
-const path = (link) => new URL(link.href).searchParams.getAll("add");
+const named = (link) => new URL(link.href).searchParams.getAll("add");
 
 async function put(skus) {
   const token = document.querySelector('meta[name="csrf-token"]')?.content;
@@ -19,20 +19,25 @@ function show(count) {
 export function addsByClick(link) {
   if (!link || link.dataset.ready) return;
   link.dataset.ready = "yes";
-  const label = link.firstChild.textContent;
+  const [text, label] = [link.textContent, link.ariaLabel];
   link.addEventListener("click", async (event) => {
     if (event.ctrlKey || event.metaKey || event.shiftKey) return;
     event.preventDefault();
     if (link.getAttribute("aria-busy") === "true") return;
     link.setAttribute("aria-busy", "true");
-    const count = await put(path(link)).catch(() => null);
+    const count = await put(named(link)).catch(() => null);
     link.removeAttribute("aria-busy");
     if (count === null) return void window.location.assign(link.href);
     show(count);
     link.setAttribute("aria-pressed", "true");
-    link.firstChild.textContent = "In your basket ✓";
+    link.textContent = "In your basket ✓";
+    link.ariaLabel = null;
     link.dispatchEvent(new CustomEvent("basket:added", { bubbles: true, composed: true, detail: { count } }));
-    setTimeout(() => { link.firstChild.textContent = label; link.removeAttribute("aria-pressed"); }, 2500);
+    setTimeout(() => {
+      link.textContent = text;
+      link.ariaLabel = label;
+      link.removeAttribute("aria-pressed");
+    }, 2500);
   });
   link.addEventListener("keydown", (event) => {
     if (event.key === " ") { event.preventDefault(); link.click(); }
