@@ -51,7 +51,7 @@ def weather_site(folder: Path) -> Path:
 
 def renderer_of(folder: Path, kind: type[JinjaRenderer] = JinjaRenderer) -> JinjaRenderer:
     """Return a renderer of what was written there."""
-    return kind(find_components(Flask("site", root_path=str(folder))), url=URL)
+    return kind(find_components([Flask("site", root_path=str(folder))]), url=URL)
 
 
 def card(renderer: JinjaRenderer, name: str = "weather-card", **props: Any) -> str:

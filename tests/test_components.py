@@ -263,6 +263,17 @@ def test_in_debug_mode_a_changed_module_is_there_at_once(folder):
     assert listed["integrity"] == digest("changed()")
 
 
+def test_in_debug_mode_a_template_is_read_and_checked_anew(folder):
+    app = new_app(folder)
+    app.debug = True
+    LitroAgent(app)
+    write_template(folder, "weather-card.html", "changed")
+    assert "changed" in render(app, city="x").html
+    write_template(folder, "weather-card.html", "<p class={{ city }}>")
+    with pytest.raises(ConfigurationError, match="class= has a value without quotes"):
+        render(app, city="x")
+
+
 def tags(app, *names):
     with app.test_request_context():
         return render_template_string("{{ litro_component_modules(*names) }}", names=names)

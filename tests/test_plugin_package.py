@@ -63,8 +63,19 @@ else:
         "imported": "litro_example_plugin" in sys.modules,
     }))
 """
+TOOL = """
+from marshmallow import Schema
+from flask_litro_agent import PUBLIC, Mode, tool, ui
+
+@tool(description="Tents.", permission=PUBLIC, mode=Mode.READ, params=Schema)
+def tents(params, ctx):
+    return ui("plain-card", data={"tents": 2}, count=2, note="<b>")
+"""
+CALLING = """scripted(
+    lambda request, turn: [say("two")] if request.messages[-1].role == "tool" else [call("tents")]
+)"""
 AGENT = """
-from flask_litro_agent import Agent, say, scripted
+from flask_litro_agent import Agent, call, say, scripted
 
 agent = Agent(model=%s)
 """
@@ -92,6 +103,8 @@ def start(tmp_path: Path) -> Start:
         agent = tmp_path / "agents" / "demo" / "agent.py"
         agent.parent.mkdir(parents=True)
         agent.write_text(AGENT % model)
+        (agent.parent / "tools").mkdir()
+        (agent.parent / "tools" / "tents.py").write_text(TOOL)
         given = {"LITRO_AGENTS": str(agent.parent.parent), "LITRO_FILE_PATH": str(tmp_path / "log"), **config}
         done = subprocess.run(
             [sys.executable, "-W", "error", "-c", SITE, json.dumps(given)],
@@ -136,6 +149,14 @@ def test_a_site_runs_on_what_the_package_brings(start: Start, installed: Path) -
     texts = [event["payload"]["text"] for event in events if event["kind"] == "text-delta"]
     assert "".join(texts).strip() == "you said: two tents"
     assert events[-1]["kind"] == "turn-end"
+
+
+def test_a_site_shows_components_by_the_packages_renderer(start: Start, installed: Path) -> None:
+    events = start({"LITRO_RENDERER": "plain"}, installed, model=CALLING)["events"]
+    (shown,) = (event["payload"] for event in events if event["kind"] == "ui")
+    rows = "<dt>count</dt><dd>2</dd><dt>note</dt><dd>&lt;b&gt;</dd>"
+    assert shown["html"] == f"<plain-card><dl>{rows}</dl></plain-card>"
+    assert (shown["data"], shown["text"]) == ({"tents": 2}, "tents: 2")
 
 
 def test_the_setting_lets_it_in_by_name(start: Start, installed: Path) -> None:

@@ -122,3 +122,16 @@ def test_a_module_whose_bytes_are_others_than_its_integrity_does_not_run(page: P
         "[window.evil, customElements.get('product-card')].every((each) => each === undefined)"
     )
     page.unroute("**/components/product-card.js")
+
+
+def test_in_the_chat_the_cards_come_alive_and_fill_the_basket(page: Page, address: str) -> None:
+    page.goto(f"{address}/chat/concierge")
+    page.get_by_role("textbox").fill(TENTS)
+    page.keyboard.press("Enter")
+    expect(page.locator("litro-chat product-card")).to_have_count(3)
+    page.locator("litro-chat product-card[sku='TNT-FJ2-GRN'] .add[data-ready]").click()
+    expect(page.locator("[data-basket-count]")).to_have_text("1")
+    page.reload()
+    expect(page.locator("litro-chat product-card")).to_have_count(3)
+    page.locator("litro-chat product-card[sku='TNT-FJ2-GRN'] .add[data-ready]").click()
+    expect(page.locator("[data-basket-count]")).to_have_text("2")

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import pytest
 from flask import Blueprint, Flask
+from jinja2 import FunctionLoader
 
 from flask_litro_agent import ConfigurationError
-from flask_litro_agent.renderers.catalogue import find_components
+from flask_litro_agent.renderers.catalogue import find_components, givers_of
 from tests.component_site import write_asset, write_template
 
 
 def faults(folder, template):
     write_template(folder, "x-card.html", template)
     with pytest.raises(ConfigurationError) as caught:
-        find_components(Flask("site", root_path=str(folder)))
+        find_components([Flask("site", root_path=str(folder))])
     return caught.value.faults
 
 
@@ -92,7 +93,7 @@ def test_a_place_where_escaping_does_not_help_is_a_fault(tmp_path, template, fau
 )
 def test_an_ordinary_template_has_no_fault(tmp_path, template):
     write_template(tmp_path, "x-card.html", template)
-    assert list(find_components(Flask("site", root_path=str(tmp_path))).components) == ["x-card"]
+    assert list(find_components([Flask("site", root_path=str(tmp_path))]).components) == ["x-card"]
 
 
 def test_every_fault_of_every_template_is_told_with_its_line(tmp_path):
@@ -121,7 +122,7 @@ def test_a_name_that_is_no_custom_elements_is_a_fault(tmp_path, name):
 def test_a_template_without_a_hyphen_is_the_sites_own_and_left_alone(tmp_path):
     write_template(tmp_path, "navbar.html", "<p class={{ a }}>")
     write_template(tmp_path, "x-card.html", "ok")
-    assert list(find_components(Flask("site", root_path=str(tmp_path))).components) == ["x-card"]
+    assert list(find_components([Flask("site", root_path=str(tmp_path))]).components) == ["x-card"]
 
 
 def test_a_module_with_a_name_that_could_be_another_path_is_a_fault(tmp_path):
@@ -142,7 +143,7 @@ def test_a_blueprints_components_are_the_sites_as_well(tmp_path):
     write_template(tmp_path / "part", "part-card.html", "part")
     write_asset(tmp_path / "part", "part-card.css", "p {}")
     app.register_blueprint(part)
-    found = find_components(app).components["part-card"]
+    found = find_components(givers_of(app)).components["part-card"]
     assert (found.style, found.modules) == ("part-card.css", ())
 
 
@@ -151,7 +152,7 @@ def test_what_the_app_has_wins_over_a_blueprints(tmp_path):
     write_template(tmp_path / "part", "x-card.html", "the part's")
     write_template(tmp_path, "x-card.html", "the app's")
     app.register_blueprint(part)
-    loader = find_components(app).loader
+    loader = find_components(givers_of(app)).loader
     assert loader.get_source(app.jinja_env, "components/x-card.html")[0] == "the app's"
 
 
@@ -161,4 +162,10 @@ def test_two_blueprints_with_the_same_component_are_a_fault(tmp_path):
         app.register_blueprint(blueprint(tmp_path, name))
         write_template(tmp_path / name, "x-card.html", name)
     with pytest.raises(ConfigurationError, match="given by the blueprints 'one' and 'two': keep one"):
-        find_components(app)
+        find_components(givers_of(app))
+
+
+def test_a_loader_that_cannot_say_what_it_has_brings_no_components(tmp_path):
+    app = Flask("site", root_path=str(tmp_path))
+    app.jinja_loader = FunctionLoader({"components/x-card.html": "x"}.get)
+    assert find_components(givers_of(app)).components == {}

@@ -9,7 +9,7 @@ What the app has wins over a blueprint's. Two blueprints with the same file are 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -25,7 +25,7 @@ from flask_litro_agent.renderers.environment import FOLDER, ComponentLoader, new
 from flask_litro_agent.renderers.names import ASSET, component_fault
 from flask_litro_agent.renderers.template_faults import template_faults
 
-__all__ = ["Catalogue", "find_components", "read_assets"]
+__all__ = ["Catalogue", "find_components", "givers_of"]
 
 _MOST_BYTES: Final = 1024 * 1024
 
@@ -39,21 +39,21 @@ class Catalogue:
     loader: ComponentLoader
 
 
-def find_components(app: Flask) -> Catalogue:
-    """Return the components of the app and of the blueprints that it has now; ConfigurationError has every fault."""
+def givers_of(app: Flask) -> tuple[Scaffold, ...]:
+    """Return who may bring components: the app, then the blueprints that it has now, each once."""
+    return (app, *dict.fromkeys(app.blueprints.values()))
+
+
+def find_components(givers: Sequence[Scaffold]) -> Catalogue:
+    """Return the components of an app and its blueprints; ConfigurationError has every fault."""
     faults: list[str] = []
-    loader = ComponentLoader(_templates(app, faults))
-    assets = _assets(app, faults)
+    loader = ComponentLoader(_templates(givers, faults))
+    assets = _assets(givers, faults)
     components = {name: _component(name, assets) for name in _names(loader, faults)}
     faults += _faults(loader)
     if faults:
         raise ConfigurationError(faults)
     return Catalogue(components=MappingProxyType(components), assets=MappingProxyType(assets), loader=loader)
-
-
-def read_assets(app: Flask) -> Mapping[str, Asset]:
-    """Return modules and stylesheets as they are now, for a site that is being written."""
-    return _assets(app, [])
 
 
 def _names(loader: ComponentLoader, faults: list[str]) -> Iterator[str]:
@@ -78,16 +78,23 @@ def _component(name: str, assets: Mapping[str, Asset]) -> Component:
     )
 
 
-def _templates(app: Flask, faults: list[str]) -> dict[str, BaseLoader]:
+def _templates(givers: Sequence[Scaffold], faults: list[str]) -> dict[str, BaseLoader]:
     found: dict[str, BaseLoader] = {}
-    givers: dict[str, Scaffold] = {}
-    for giver in _givers(app):
-        loader = giver.jinja_loader
-        for template in loader.list_templates() if loader else ():
-            if _is_ours(template) and _is_first(template, giver, givers, faults):
-                assert loader is not None
+    first: dict[str, Scaffold] = {}
+    for giver, loader in ((giver, giver.jinja_loader) for giver in givers):
+        if loader is None:
+            continue
+        for template in _listed(loader):
+            if _is_ours(template) and _is_first(template, giver, first, faults):
                 found[template] = loader
     return found
+
+
+def _listed(loader: BaseLoader) -> list[str]:
+    try:
+        return loader.list_templates()
+    except TypeError:  # a loader that cannot say what it has, so that nothing of it could be checked
+        return []
 
 
 def _is_ours(template: str) -> bool:
@@ -100,15 +107,15 @@ def _is_ours(template: str) -> bool:
     )
 
 
-def _assets(app: Flask, faults: list[str]) -> dict[str, Asset]:
+def _assets(givers: Sequence[Scaffold], faults: list[str]) -> dict[str, Asset]:
     found: dict[str, Asset] = {}
-    givers: dict[str, Scaffold] = {}
-    for giver in _givers(app):
+    first: dict[str, Scaffold] = {}
+    for giver in givers:
         for path in _files(giver):
             fault = _asset_fault(path)
             if fault:
                 faults.append(f"{path}: {fault}")
-            elif _is_first(path.name, giver, givers, faults):
+            elif _is_first(path.name, giver, first, faults):
                 found[path.name] = Asset(path.name, path.read_bytes())
     return found
 
@@ -129,17 +136,11 @@ def _asset_fault(path: Path) -> str | None:
     return None
 
 
-def _givers(app: Flask) -> Iterator[Scaffold]:
-    """Yield the app, then its blueprints, each once."""
-    yield app
-    yield from dict.fromkeys(app.blueprints.values())
-
-
-def _is_first(name: str, giver: Scaffold, givers: dict[str, Scaffold], faults: list[str]) -> bool:
-    first = givers.setdefault(name, giver)
-    if isinstance(first, Blueprint) and first is not giver:
-        faults.append(f"{name} is given by the blueprints {first.name!r} and {giver.name!r}: keep one")
-    return first is giver
+def _is_first(name: str, giver: Scaffold, first: dict[str, Scaffold], faults: list[str]) -> bool:
+    owner = first.setdefault(name, giver)
+    if isinstance(owner, Blueprint) and owner is not giver:
+        faults.append(f"{name} is given by the blueprints {owner.name!r} and {giver.name!r}: keep one")
+    return owner is giver
 
 
 def _faults(loader: ComponentLoader) -> Iterator[str]:

@@ -41,13 +41,13 @@ class ComponentLoader(BaseLoader):
         return sorted(self._found)
 
 
-def new_environment(loader: ComponentLoader, *, auto_reload: bool = False) -> ImmutableSandboxedEnvironment:
+def new_environment(loader: ComponentLoader) -> ImmutableSandboxedEnvironment:
     """Return the environment; only a name that ends in ``.txt`` is not escaped: it never reaches a page."""
     environment = ImmutableSandboxedEnvironment(
         loader=loader,
         autoescape=_is_escaped,
         undefined=StrictUndefined,
-        auto_reload=auto_reload,
+        auto_reload=False,
         trim_blocks=True,
         lstrip_blocks=True,
     )

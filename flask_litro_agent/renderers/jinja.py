@@ -11,7 +11,7 @@ import difflib
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from jinja2 import Template, TemplateNotFound
+from jinja2 import Environment, TemplateNotFound
 from markupsafe import Markup, escape
 
 from flask_litro_agent.contracts import Asset, Component, Rendered
@@ -28,7 +28,7 @@ class JinjaRenderer:
     """Renders a catalogue's templates; ``url`` is the path under which the components' files are served.
 
     ``nested`` renders a component inside another's template, and is this renderer unless the site checks props
-    first. ``reread`` gives the files as they are now, while a site is being written.
+    first. ``reread`` gives the catalogue as it is now, while a site is being written.
     """
 
     def __init__(
@@ -37,34 +37,36 @@ class JinjaRenderer:
         *,
         url: str,
         nested: Nested | None = None,
-        reread: Callable[[], Mapping[str, Asset]] | None = None,
+        reread: Callable[[], Catalogue] | None = None,
     ) -> None:
-        self._catalogue = catalogue
+        self._now = reread or (lambda: catalogue)
         self._url = url
         self._nested = nested or self.render
-        self._reread = reread
-        self._environment = new_environment(catalogue.loader, auto_reload=reread is not None)
+        self._environment = None if reread else new_environment(catalogue.loader)
 
     @property
     def components(self) -> Mapping[str, Component]:
         """Return every component, by name."""
-        return self._catalogue.components
+        return self._now().components
 
     @property
     def assets(self) -> Mapping[str, Asset]:
         """Return every module and stylesheet, by name."""
-        return self._catalogue.assets if self._reread is None else self._reread()
+        return self._now().assets
 
     def render(self, component: str, props: Mapping[str, Any]) -> Rendered:
         """Return the component; LookupError for an unknown one, ValueError for a prop that cannot have its name."""
-        known = self._known(component)
+        catalogue = self._now()
+        known = _known(component, catalogue.components)
         attributes = names.attributes(props)
         inside = _Inside(self._nested)
-        content = self._template(component, "html").render(props, litro_component=inside.component)
+        environment = self._environment or new_environment(catalogue.loader)
+        template = environment.get_template(f"{FOLDER}{component}.html")
+        content = template.render(props, litro_component=inside.component)
         return Rendered(
             f"<{component}{attributes}>{self._wrapped(self._link(known) + content)}</{component}>",
             self._hydrate(known, props, inside.modules),
-            self._text(component, props),
+            _text(environment, component, props),
         )
 
     def _wrapped(self, content: str) -> str:
@@ -77,24 +79,6 @@ class JinjaRenderer:
         if not (rest or modules):
             return None
         return {"component": known.name, "props": rest, "modules": modules}
-
-    def _text(self, component: str, props: Mapping[str, Any]) -> str | None:
-        try:
-            template = self._template(component, "txt")
-        except TemplateNotFound:
-            return None
-        return template.render(props)
-
-    def _known(self, component: str) -> Component:
-        fault = names.component_fault(component)
-        if fault is not None:
-            raise LookupError(fault)
-        if component not in self.components:
-            raise LookupError(f"no component named {component!r}{_near(component, self.components)}")
-        return self.components[component]
-
-    def _template(self, component: str, ending: str) -> Template:
-        return self._environment.get_template(f"{FOLDER}{component}.{ending}")
 
     def _link(self, known: Component) -> str:
         if known.style is None:
@@ -114,6 +98,23 @@ class _Inside:
         rendered = self._nested(name, props)
         self.modules |= dict.fromkeys((rendered.hydrate or {}).get("modules", ()))
         return Markup(rendered.html)
+
+
+def _known(component: str, components: Mapping[str, Component]) -> Component:
+    fault = names.component_fault(component)
+    if fault is not None:
+        raise LookupError(fault)
+    if component not in components:
+        raise LookupError(f"no component named {component!r}{_near(component, components)}")
+    return components[component]
+
+
+def _text(environment: Environment, component: str, props: Mapping[str, Any]) -> str | None:
+    try:
+        template = environment.get_template(f"{FOLDER}{component}.txt")
+    except TemplateNotFound:
+        return None
+    return template.render(props)
 
 
 def _near(component: str, components: Mapping[str, Component]) -> str:

@@ -10,7 +10,7 @@ from flask import Flask
 
 from flask_litro_agent.contracts import Rendered, Renderer
 from flask_litro_agent.hookspecs import hookimpl
-from flask_litro_agent.renderers.catalogue import find_components, read_assets
+from flask_litro_agent.renderers.catalogue import find_components, givers_of
 from flask_litro_agent.renderers.jinja import JinjaRenderer
 from flask_litro_agent.renderers.light import LightRenderer
 from flask_litro_agent.settings import Settings
@@ -25,11 +25,12 @@ def register_renderers(app: Flask, settings: Settings) -> Mapping[str, Callable[
 
     def make(kind: type[JinjaRenderer]) -> Renderer:
         root = app.config["APPLICATION_ROOT"].rstrip("/")
+        find = partial(find_components, givers_of(app))
         return kind(
-            find_components(app),
+            find(),
             url=f"{root}{settings.url_prefix}/components",
             nested=nested,
-            reread=partial(read_assets, app) if app.debug else None,
+            reread=find if app.debug else None,
         )
 
     def nested(component: str, props: Mapping[str, Any]) -> Rendered:

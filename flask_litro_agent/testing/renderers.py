@@ -19,7 +19,7 @@ from typing import Any, ClassVar
 import pytest
 
 from flask_litro_agent import strict_json
-from flask_litro_agent.contracts import Rendered, Renderer
+from flask_litro_agent.contracts import ComponentSource, Rendered, Renderer
 
 __all__ = ["HOSTILE", "RendererContract"]
 
@@ -61,6 +61,20 @@ class RendererContract:
     def test_what_hydrates_it_is_plain_json(self, renderer: Renderer) -> None:
         hydrate = renderer.render(self.component, self.props).hydrate
         assert hydrate is None or strict_json.decode(strict_json.encode(dict(hydrate))) == hydrate
+
+    def test_the_text_form_is_text_without_markup(self, renderer: Renderer) -> None:
+        text = renderer.render(self.component, _with_text(self.props, _PLAIN)).text
+        assert text is None or (isinstance(text, str) and not _tags(text))
+
+    def test_what_it_asks_for_is_what_it_lists(self, renderer: Renderer) -> None:
+        """A renderer without ``components`` and ``assets`` has nothing served, and lists nothing."""
+        if not isinstance(renderer, ComponentSource):
+            return
+        hydrate = renderer.render(self.component, self.props).hydrate or {}
+        styles = [each.style for each in renderer.components.values() if each.style]
+        modules = [module for each in renderer.components.values() for module in each.modules]
+        assert self.component in renderer.components
+        assert {*hydrate.get("modules", ()), *styles, *modules} <= set(renderer.assets)
 
     def test_an_unknown_component_is_an_error(self, renderer: Renderer) -> None:
         with pytest.raises(Exception):  # noqa: B017, PT011  # a renderer raises what it likes
