@@ -61,9 +61,10 @@ class Monday:
         return card["proposal_id"]
 
     def age(self, proposal_id: str, ms: int) -> None:
-        """Make a proposal so much older."""
+        """Make a proposal, and all that happened to it, so much older."""
+        moments = [proposal.c[name] for name in ("created_at", "claimed_at", "started_at", "settled_at")]
         older = update(proposal).where(proposal.c.id == proposal_id)
-        older = older.values(created_at=proposal.c.created_at - ms)
+        older = older.values({moment: moment - ms for moment in moments})
         self.app.extensions["litro_agent"].books.database.write(lambda held: held.execute(older).close())
 
     def leave(self, proposal_id: str, *, seconds: float) -> None:
