@@ -76,7 +76,7 @@ _POSE: Final = """(today) => {
   const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
   while (texts.nextNode()) {
     const before = texts.currentNode.data;
-    const after = shift(before).replace(/(?<=\\b[a-z]?)(?=[a-f]*\\d)[0-9a-f]{12,}\\b/g, known);
+    const after = shift(before).replace(/(?<=\\b[a-z]?)(?=[a-f]*\\d)[0-9a-f]{8,}\\b/g, known);
     if (after !== before) texts.currentNode.data = after;
   }
 }"""
@@ -149,7 +149,7 @@ def _write_turns(connection: Any) -> None:
 
 
 def _write_delays(connection: Any) -> None:
-    moment = {name: proposal.c.created_at + _DECIDED_AFTER for name in ("claimed_at", "settled_at")}
+    moment = dict.fromkeys(("claimed_at", "settled_at"), proposal.c.created_at + _DECIDED_AFTER)
     decided = update(proposal).where(proposal.c.decided_by.is_not(None), proposal.c.settled_at.is_not(None))
     connection.execute(decided.values(moment)).close()
 

@@ -172,6 +172,14 @@ class TestLive:
         expect(card(page, proposal_id).locator(".left")).to_have_text(re.compile(r"4:[2-4]\d left"))
         expect(card(page, proposal_id).get_by_role("button", name="Approve")).to_be_visible()
 
+    def test_a_card_far_below_is_counted_as_soon_as_it_comes_into_sight(self, site, window):
+        cards = [site.ask(order, session=f"s{order // 4}") for order in range(1, 13)]
+        page = window(viewport={"width": 1280, "height": 300})
+        expect(card(page, cards[0]).locator(".left")).to_have_text(re.compile(r"4:\d\d left"))
+        expect(card(page, cards[-1]).locator(".left")).to_have_text("4 minutes left")
+        card(page, cards[-1]).scroll_into_view_if_needed()
+        expect(card(page, cards[-1]).locator(".left")).to_have_text(re.compile(r"4:\d\d left"))
+
     def test_where_there_is_no_stream_the_page_asks_by_itself(self, site, window):
         page = window(path="/sign-in")
         page.clock.install()

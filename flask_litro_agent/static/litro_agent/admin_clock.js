@@ -5,21 +5,31 @@ import { close } from "./admin_board.js";
 const SOON = 60_000;
 const HOUR = 3_600_000;
 
-/** Count every second. */
+/** Count every second, and what comes into sight at once: to write on two hundred cards costs a second of layout. */
 export function countDown(board) {
   const tick = () => {
     const now = board.now();
-    for (const left of board.cards.querySelectorAll("[data-expires]")) show(left, Number(left.dataset.expires) - now, board);
+    const left = (element) => Number(element.dataset.expires) - now;
+    const all = [...board.cards.querySelectorAll("[data-expires]")];
+    const due = all.filter((element) => left(element) <= 0 || isNear(element)); // reads first: each write unsettles the layout
+    for (const element of due) show(element, left(element), board);
   };
   tick();
   setInterval(tick, 1000);
+  addEventListener("scroll", () => requestAnimationFrame(tick), { passive: true });
+}
+
+/** Whether it is on the screen, or less than a screen away. */
+function isNear(element) {
+  const { top, bottom } = element.getBoundingClientRect();
+  return bottom > -innerHeight && top < 2 * innerHeight;
 }
 
 function show(left, ms, board) {
   const card = left.closest("article");
   if (ms <= 0) {
     const gone = card.querySelector(".gone");
-    left.textContent = "0:00";
+    if (left.textContent !== "0:00") left.textContent = "0:00";
     if (!card.classList.contains("is-gone")) {
       close(card, gone?.dataset.expired);
       if (card.contains(board.document.activeElement)) board.say(gone?.textContent);
