@@ -42,7 +42,7 @@ class Picture:
 PICTURES: Final = {
     "inbox": Picture(path="/litro/"),
     "card": Picture(path="/litro/proposals/<list>"),
-    "chat": Picture(path="/chat/assistant#monday-list", username="operator", top=".decision"),
+    "chat": Picture(path="/chat/assistant#monday-list", username="operator", top="[part~=decision]"),
     "ledger": Picture(path="/litro/ledger"),
     "ceiling": Picture(path="/litro/ceiling"),
     "usage": Picture(path="/litro/usage"),
@@ -73,11 +73,14 @@ _POSE: Final = """(today) => {
   const known = (id) => ids.get(id) ?? ids.set(id, name(id.length, ids.size)).get(id);
   const name = (length, nth) => [...Array(length).keys()].map((at) => ((at + 1) * 7 + nth * 5) % 16)
     .map((digit) => digit.toString(16)).join("");
-  const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
-  while (texts.nextNode()) {
-    const before = texts.currentNode.data;
-    const after = shift(before).replace(/(?<=\\b[a-z]?)(?=[a-f]*\\d)[0-9a-f]{8,}\\b/g, known);
-    if (after !== before) texts.currentNode.data = after;
+  const shadows = [...document.querySelectorAll("*")].map((one) => one.shadowRoot).filter(Boolean);
+  for (const root of [document.body, ...shadows]) {
+    const texts = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
+    while (texts.nextNode()) {
+      const before = texts.currentNode.data;
+      const after = shift(before).replace(/(?<=\\b[a-z]?)(?=[a-f]*\\d)[0-9a-f]{8,}\\b/g, known);
+      if (after !== before) texts.currentNode.data = after;
+    }
   }
 }"""
 
@@ -111,7 +114,7 @@ def take(browser: Browser, shop: Monday, picture: Picture) -> Page:
         path = path.replace(f"<{state}>", proposal_id)
     shop.sign_in(tab, picture.username, path)
     if picture.top:
-        tab.locator(".decision-buttons").wait_for()
+        tab.locator("[part~=decision-buttons]").wait_for()
         tab.locator(picture.top).last.evaluate("one => one.scrollIntoView({ block: 'start' })")
     tab.evaluate(_POSE, tab.evaluate("new Date().toISOString().slice(0, 10)"))
     return tab
