@@ -43,7 +43,7 @@ ROWS = re.findall(
     r"\S+",
     "A1 A2 A3 A4 A5 A6 A8 A9 A11 A12 A13 A15 B1 B2 B4 B5 B7 B8 C1 C2 C4 C5 C6 C7 C9 C10 "
     "D1 D2 D3 D4 D6 D7 D8 D9 D10 D11 D12 D13 D16 D17 D18 D19 D20 D21 "
-    "E1 E2 E4 E5 E6 E7 E9 E10 F5 F9 G1 G3 G4 "
+    "E1 E2 E4 E5 E6 E7 E9 E10 F3 F5 F7 F9 F10 G1 G3 G4 "
     "H1 H2 H4 H5 H6 H7 H11 H13 H14 I1 I2 I3 I5 I7 I8 I9 I10 I11 J1 J2 J3 J4 J5 J7 J8 J9 J10",
 )
 ELSEWHERE = {
@@ -199,7 +199,24 @@ ELSEWHERE = {
         "test_admin_asked::test_words_are_cut_and_said_to_be",
     ],
     "E10": ["test_admin_card::test_a_preview_stands_beside_the_fields_and_not_for_them"],
-    "F9": ["test_history::test_no_model_ever_sees_a_components_html"],
+    "F3": [
+        "test_renderer_jinja::test_text_in_props_adds_no_tag_no_attribute_and_no_address",
+        "test_renderer_jinja::test_an_address_that_a_browser_would_run_or_that_leads_astray_becomes_none",
+        "test_renderer_jinja::test_json_in_an_attribute_is_escaped_like_any_text",
+        "test_template_faults::test_a_place_where_escaping_does_not_help_is_a_fault",
+    ],
+    "F7": [
+        "test_components::test_a_module_that_is_not_on_the_list_is_refused_whoever_asks",
+        "test_shop_components::test_a_module_whose_bytes_are_others_than_its_integrity_does_not_run",
+    ],
+    "F10": [
+        "test_seals::test_html_that_somebody_changed_in_the_log_is_not_shown",
+        "test_seals::test_the_seal_is_about_the_whole_event",
+    ],
+    "F9": [
+        "test_history::test_no_model_ever_sees_a_components_html",
+        "test_law_8::test_no_request_to_the_model_has_a_components_html",
+    ],
     "G3": [
         "test_gate::test_only_the_exact_name_is_a_tool",
         "test_gate::test_no_text_but_a_tools_name_reaches_a_tool",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Iterator
+from typing import Literal
 
 import pytest
 from flask import Flask
@@ -13,6 +14,7 @@ from werkzeug.serving import make_server
 
 from example_app import create_app
 from example_app.shop import _HEADERS
+from tests import axe
 
 pytest_plugins = ["tests.browser"]
 pytestmark = pytest.mark.browser
@@ -135,3 +137,15 @@ def test_in_the_chat_the_cards_come_alive_and_fill_the_basket(page: Page, addres
     expect(page.locator("litro-chat product-card")).to_have_count(3)
     page.locator("litro-chat product-card[sku='TNT-FJ2-GRN'] .add[data-ready]").click()
     expect(page.locator("[data-basket-count]")).to_have_text("2")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("path", ["/", "/?category=tents", "/basket?add=TNT-FJ2-GRN"])
+def test_axe_finds_nothing_wrong_with_the_shops_pages(
+    page: Page, address: str, path: str, scheme: Literal["light", "dark"]
+) -> None:
+    source = axe.source()
+    page.emulate_media(color_scheme=scheme)
+    page.goto(f"{address}{path}")
+    page.wait_for_load_state("networkidle")
+    assert list(axe.judge(page, source)) == []
