@@ -123,6 +123,18 @@ def test_a_proposal_waits_until_it_is_decided(wire: FakeWire, chat: Tab) -> None
     expect(part(chat, "ending")).to_have_text(unknown)
 
 
+def test_a_component_that_may_not_be_shown_is_told_by_its_text(wire: FakeWire, chat: Tab) -> None:
+    payload = {"call_id": "c1", "name": "card", "data": {"a": 1}, "text": "a: 1 <b>", "stale": True}
+    wire.script = lambda turn: [
+        ("tool-call", {"call_id": "c1", "name": "card", "input": {}}),
+        ("ui", payload),
+    ]
+    ask(chat)
+    finish(chat)
+    expect(part(chat, "component")).to_contain_text("an earlier version of the page")
+    expect(chat.locator("litro-chat > div[slot=component-c1]")).to_have_text("a: 1 <b>")
+
+
 def test_what_people_and_tools_wrote_is_never_markup(wire: FakeWire, chat: Tab) -> None:
     evil = "<img src=x onerror=alert(1)><script>alert(2)</script> [a](javascript:alert(3))"
     chat.on("dialog", lambda dialog: pytest.fail(dialog.message))
