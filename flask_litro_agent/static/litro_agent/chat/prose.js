@@ -13,7 +13,8 @@ import { blocks, nodes } from "./markdown.js";
 
 const LONG = 2_000; // characters: an open block up to here is drawn in every frame
 const GROWTH = 1.25; // a longer one when it has grown by this
-const LONGEST = 8_000; // a longer one, unless it is code, is cut at a line's end, or a paragraph at a space
+const LONGEST = 3_000; // a longer one, unless it is code, is cut at a line's end, or a paragraph at a space
+const CHUNK = 8_000; // so much is parsed at a time
 const DEFINITION = /^ {0,3}\[[^\]\n]+\]:/m;
 const CONTAINERS = ["UL", "OL", "LI", "BLOCKQUOTE", "PRE", "CODE", "P", "H3", "H4"];
 
@@ -31,6 +32,8 @@ export class Prose {
   #drawn = 0; // how long it was when it was drawn
   #rest = document.createTextNode(""); // what came since then
   #links = Object.create(null); // what the blocks before define
+  #head = ""; // of a table that was cut: its first two lines
+  #isBehind = false; // whether there is more to parse
 
   /** @param {Element} root */
   constructor(root) {
@@ -50,18 +53,22 @@ export class Prose {
   /** Nothing more comes; the text is this one, whatever came of it. @param {string} [text] */
   finish(text = this.#text) {
     const whole = text.replaceAll("\r", "");
-    if (whole !== this.#text || (this.#done && DEFINITION.test(whole))) this.#restart(whole);
+    const defines = DEFINITION.test(whole); // perhaps for a link that stands before it
+    if (whole !== this.#text || defines) this.#restart(whole);
+    if (defines) blocks(whole, this.#links);
     this.#isWhole = true;
     soon(this);
   }
 
   /** Draw what is due; true when a frame did not suffice. */
   run(isOver) {
-    if (!this.#ready.length && this.#isDue()) this.#read();
-    while (this.#ready.length) {
-      this.#close(this.#ready.shift());
-      if (isOver() && this.#ready.length) return true;
-    }
+    do {
+      if (!this.#ready.length && this.#isDue()) this.#read();
+      while (this.#ready.length) {
+        this.#close(this.#ready.shift());
+        if (isOver() && (this.#ready.length || this.#isBehind)) return true;
+      }
+    } while (this.#isBehind);
     this.#drawOpen();
     return false;
   }
@@ -73,29 +80,41 @@ export class Prose {
     this.#done = 0;
     this.#ready = [];
     this.#links = Object.create(null);
+    this.#head = "";
+    this.#isBehind = false;
   }
 
   /** Whether the open block has grown enough to be drawn again. */
   #isDue() {
     const length = this.#text.length - this.#done;
-    return this.#isWhole || this.#drawn <= LONG || length >= this.#drawn * GROWTH;
+    return this.#isWhole || this.#isBehind || this.#drawn <= LONG || length >= this.#drawn * GROWTH;
   }
 
-  /** Find the blocks of what is not drawn for good. */
+  /** Find the next blocks of what is not drawn for good; the last one may still grow. */
   #read() {
     const rest = this.#text.slice(this.#done);
-    const links = Object.assign(Object.create(null), this.#links);
-    work.parsed += rest.length;
-    const found = blocks(rest, links).flatMap((block) => pieces(block, links));
-    const last = this.#isWhole ? found.length : found.findLastIndex(({ type }) => type !== "space");
+    let found, last;
+    for (let size = CHUNK; ; size *= 2) {
+      this.#isBehind = size < rest.length;
+      found = this.#parse(rest.slice(0, size));
+      last = this.#isWhole && !this.#isBehind ? found.length : found.findLastIndex(({ type }) => type !== "space");
+      if (last > 0 || !this.#isBehind) break;
+    }
     this.#ready = found.slice(0, Math.max(0, last));
     this.#open = found[last] ?? null;
     for (const block of this.#ready) if (block.type === "def") this.#links[block.tag] ??= block;
   }
 
+  #parse(text) {
+    work.parsed += text.length;
+    const links = Object.assign(Object.create(null), this.#links);
+    return text ? parts(text, links, this.#head) : [];
+  }
+
   #close(block) {
     this.#undrawOpen();
     this.#done += block.raw.length;
+    this.#head = block.head ?? "";
     this.#root.append(draw(block));
   }
 
@@ -128,12 +147,18 @@ function draw(block) {
   return nodes([block]);
 }
 
-/** A block that is too long to be drawn again and again, in parts. */
-function pieces(block, links) {
-  const cut = placeOfCut(block);
-  if (cut === 0 || cut === block.raw.length) return [block];
-  const halves = [block.raw.slice(0, cut), block.raw.slice(cut)];
-  return halves.flatMap((half) => blocks(half, links).flatMap((part) => pieces(part, links)));
+/** The blocks of a text, a long one in parts; `head` is that of the table whose rows come first. */
+function parts(text, links, head = "") {
+  const [first, ...others] = blocks(head + text, links);
+  return [{ ...first, raw: first.raw.slice(head.length) }, ...others].flatMap((block) => cut(block, links, head));
+}
+
+function cut(block, links, head) {
+  const place = placeOfCut(block);
+  if (place === 0 || place === block.raw.length) return [block];
+  const [before, after] = [block.raw.slice(0, place), block.raw.slice(place)];
+  const own = block.type === "table" ? head || before.split("\n", 2).join("\n") + "\n" : "";
+  return [...parts(before, links, head).map((part) => ({ ...part, head: own })), ...parts(after, links, own)];
 }
 
 function placeOfCut({ type, raw }) {
