@@ -16,7 +16,8 @@ __all__ = ["Place", "Reader", "Spot"]
 
 _TAG: Final = re.compile(r"<(/?)([A-Za-z][^\s/>]*)")
 _NAME: Final = re.compile(r"[^\s=/>]+")
-_RAW: Final = frozenset({"script", "style", "textarea", "title"})
+#: Inside svg, <title> and <textarea> hold tags like any element: so they are read as if they did.
+_RAW: Final = frozenset({"script", "style"})
 
 
 class Place(enum.Enum):

@@ -35,6 +35,9 @@ _URLS: Final = frozenset(
 )
 #: How an address begins that no value behind it can turn into another site's, or into a script.
 _ANCHORED: Final = re.compile(r"/[^/\\{]|\.{1,2}/|[?#]|https?://[^/?#{]+[/?#]|mailto:|tel:", re.IGNORECASE)
+#: What speaks for the whole page, or gives other elements their addresses.
+_OUT_OF_PLACE: Final = frozenset({"base", "meta"})
+_ANIMATIONS: Final = frozenset({"animate", "set"})
 _NEVER: Final = frozenset({"style", "srcdoc"})
 #: Jinja's statements that may stand inside a tag.
 _INSIDE: Final = frozenset({"if", "elif", "else", "endif", "for", "endfor", "set"})
@@ -110,6 +113,8 @@ def _spot_faults(spot: Spot) -> Iterator[str]:
         yield _unquoted(spot)
     elif spot.place is Place.TAG and spot.attribute.startswith("on"):
         yield f"{spot.attribute}= is a script; add the listener in the component's module"
+    elif spot.tag in _OUT_OF_PLACE:
+        yield f"<{spot.tag}> is about the whole page; it cannot stand in a component"
     elif spot.place is Place.RAW and spot.tag == "script":
         yield "<script> does not run in a component; write it in the component's module"
 
@@ -123,8 +128,10 @@ def _value_faults(spot: Spot, expression: list[tuple[str, str]]) -> Iterator[str
             yield _unquoted(spot)
         case Place.COMMENT:
             yield "a value cannot stand in an html comment; Jinja's own comment is {# … #}"
-        case Place.RAW if spot.tag in ("script", "style"):
+        case Place.RAW:
             yield f"a value cannot stand inside <{spot.tag}>; give it to an attribute"
+        case Place.QUOTED if spot.tag in _ANIMATIONS:
+            yield f"a value cannot stand in <{spot.tag}>, which can make it an address"
         case Place.QUOTED if spot.attribute in _NEVER:
             yield f"a value cannot stand in {spot.attribute}=; choose a class by it instead"
         case Place.QUOTED if spot.attribute in _URLS and not _is_safe_address(spot, expression):

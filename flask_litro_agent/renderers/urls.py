@@ -7,7 +7,7 @@ from typing import Final
 
 __all__ = ["NOWHERE", "url"]
 
-#: What stands in the place of an address that is none: a browser opens nothing.
+#: What stands in the place of an address that is none: a browser shows an empty page.
 NOWHERE: Final = "about:invalid"
 
 _ABSOLUTE: Final = re.compile(r"(?:https?://[^/?#\\\s]|mailto:|tel:)[^\s\\]*", re.IGNORECASE)
