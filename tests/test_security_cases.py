@@ -1063,6 +1063,7 @@ class TestAgentsReach:
             ("POST", "/agent/<agent>/<session>"),
             ("DELETE", "/agent/<agent>/<session>"),
             ("DELETE", "/agent/<agent>/<session>/turn/<turn_id>"),
+            ("POST", "/mcp/<agent>"),
             *(("POST", f"/proposals/<proposal_id>/{decision}") for decision in decisions),
         }
 
