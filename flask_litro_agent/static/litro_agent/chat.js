@@ -11,7 +11,6 @@ import { BASE } from "./base.js";
 import { Conversation } from "./chat/conversation.js";
 import { button } from "./chat/dom.js";
 import { soon } from "./chat/frames.js";
-import { plain } from "./chat/markdown.js";
 import { speaker } from "./chat/messages.js";
 import { Memory, Pin, addressed } from "./chat/place.js";
 import { Sessions } from "./chat/sessions.js";
@@ -179,6 +178,7 @@ export class LitroChat extends HTMLElement {
       showsUsage: this.hasAttribute("usage"),
       retry: (text) => this.send(text),
       copy: (text, pressed) => this.#copy(text, pressed),
+      announcer: () => this.#announcer(),
     };
   }
 
@@ -254,7 +254,6 @@ export class LitroChat extends HTMLElement {
     this.#transcript.add(event);
     this.#tell("event", event);
     if (kind === "turn-start") this.#start(payload);
-    if (kind === "message" && payload.role === "assistant") this.#announce(payload.text);
     if (kind === "turn-end") this.#finish(payload);
   }
 
@@ -276,9 +275,9 @@ export class LitroChat extends HTMLElement {
     this.#tell("turn-end", payload);
   }
 
-  /** A screen reader hears an answer once it is whole, and not when an old one is replayed. */
-  #announce(text) {
-    if (this.#isLive && text) this.#parts.said.textContent = plain(text);
+  /** A screen reader hears an answer once it is drawn whole, and not when an old one is replayed. */
+  #announcer() {
+    return this.#isLive ? (words) => (this.#parts.said.textContent = words.trim()) : null;
   }
 
   get #typing() {

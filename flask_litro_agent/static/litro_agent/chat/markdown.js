@@ -59,11 +59,6 @@ export function nodes(tokens) {
   return fragment;
 }
 
-/** Return what a text says, without its marks. @param {string} text @returns {string} */
-export function plain(text) {
-  return nodes(blocks(text)).textContent.trim();
-}
-
 function tame(link) {
   const address = parse(link.getAttribute("href"));
   if (!address || !LINKS.includes(address.protocol)) return link.removeAttribute("href");

@@ -33,6 +33,7 @@ export class Prose {
   #rest = document.createTextNode(""); // what came since then
   #links = Object.create(null); // what the blocks before define
   #head = ""; // of a table that was cut: its first two lines
+  #tell = null; // hears of the whole
   #isBehind = false; // whether there is more to parse
 
   /** @param {Element} root */
@@ -50,13 +51,17 @@ export class Prose {
     soon(this);
   }
 
-  /** Nothing more comes; the text is this one, whatever came of it. @param {string} [text] */
-  finish(text = this.#text) {
+  /**
+   * Nothing more comes; the text is this one, whatever came of it.
+   * @param {string} [text] @param {((words: string) => void) | null} [tell] hears what it says when it is drawn
+   */
+  finish(text = this.#text, tell = null) {
     const whole = text.replaceAll("\r", "");
     const defines = DEFINITION.test(whole); // perhaps for a link that stands before it
     if (whole !== this.#text || defines) this.#restart(whole);
     if (defines) blocks(whole, this.#links);
     this.#isWhole = true;
+    this.#tell = tell;
     soon(this);
   }
 
@@ -70,6 +75,8 @@ export class Prose {
       }
     } while (this.#isBehind);
     this.#drawOpen();
+    if (this.#isWhole) this.#tell?.(this.#root.textContent);
+    this.#tell = null;
     return false;
   }
 

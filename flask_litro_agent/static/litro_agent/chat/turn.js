@@ -27,7 +27,7 @@ export class Turn {
   /** What the person asked; empty when nobody did. */
   asked = "";
 
-  /** `context` is the transcript's: {say, name, base, host, lang, retry, copy, showsUsage}. */
+  /** `context` is the transcript's: {say, name, base, host, lang, retry, copy, announcer, showsUsage}. */
   constructor(id, context) {
     this.id = id;
     this.#context = context;
@@ -99,7 +99,7 @@ export class Turn {
     }
     if (text) {
       this.#texts.push(text);
-      this.#write(seq).finish(text); // the round's whole text stands for what arrived of it
+      this.#write(seq).finish(text, this.#context.announcer()); // the round's whole text stands for what arrived of it
     }
     this.#prose = null;
   }
