@@ -6,7 +6,7 @@ from example_app import accounts, database
 from example_app.accounts import Account
 from flask_litro_agent import Actor, LitroAgent
 
-__all__ = ["PERMISSIONS", "actor_of", "litro"]
+__all__ = ["PERMISSIONS", "account_of", "actor_of", "litro"]
 
 _CUSTOMER = frozenset({"shop:read", "orders:own", "orders:edit-own"})
 _SUPPORT = frozenset(
@@ -55,11 +55,13 @@ def current() -> Actor | None:
 @litro.actor_loader
 def by_id(actor_id: str) -> Actor | None:
     """Return the same person by id, with the permissions of this moment."""
-    kind, _, number = actor_id.partition(":")
-    if kind != "account" or not (number.isascii() and number.isdigit()):
-        return None
-    account = accounts.by_id(database.connection(), int(number))
+    account = _account(actor_id)
     return actor_of(account) if account else None
+
+
+def account_of(actor: Actor) -> Account | None:
+    """Return the account that is this actor; None for a visitor."""
+    return _account(actor.id)
 
 
 def actor_of(account: Account) -> Actor:
@@ -70,3 +72,10 @@ def actor_of(account: Account) -> Actor:
         permissions=PERMISSIONS[account.role],
         data={"role": account.role, "customer_id": account.customer_id},
     )
+
+
+def _account(actor_id: str) -> Account | None:
+    kind, _, number = actor_id.partition(":")
+    if kind != "account" or not (number.isascii() and number.isdigit()):
+        return None
+    return accounts.by_id(database.connection(), int(number))

@@ -43,7 +43,7 @@ ROWS = re.findall(
     r"\S+",
     "A1 A2 A3 A4 A5 A6 A8 A9 A11 A12 A13 A15 B1 B2 B4 B5 B7 B8 C1 C2 C4 C5 C6 C7 C9 C10 "
     "D1 D2 D3 D4 D6 D7 D8 D9 D10 D11 D12 D13 D16 D17 D18 D19 D20 D21 "
-    "E1 E2 E4 E5 E6 E7 E9 E10 F3 F5 F7 F9 F10 G1 G3 G4 "
+    "E1 E2 E4 E5 E6 E7 E9 E10 F3 F5 F7 F9 F10 G1 G3 G4 G9 G13 "
     "H1 H2 H4 H5 H6 H7 H11 H13 H14 I1 I2 I3 I5 I7 I8 I9 I10 I11 J1 J2 J3 J4 J5 J7 J8 J9 J10",
 )
 ELSEWHERE = {
@@ -220,6 +220,21 @@ ELSEWHERE = {
     "G3": [
         "test_gate::test_only_the_exact_name_is_a_tool",
         "test_gate::test_no_text_but_a_tools_name_reaches_a_tool",
+    ],
+    "G9": [
+        "test_mcp::test_wrong_expired_revoked_and_foreign_tokens_are_refused_alike",
+        "test_mcp::test_a_cookie_lets_nobody_in",
+        "test_mcp::test_a_token_opens_no_other_address",
+        "test_tokens::test_a_token_for_another_agent_lets_nobody_in",
+        "test_tokens::test_the_digest_that_is_stored_lets_nobody_in",
+    ],
+    "G13": [
+        "test_mcp::test_law_4_a_tool_that_changes_something_becomes_a_proposal",
+        "test_mcp::test_a_forbidden_call_is_an_answer_that_the_model_can_explain",
+        "test_mcp::test_a_batch_of_calls_calls_nothing",
+        "test_mcp::test_headers_that_disagree_with_the_body_are_refused",
+        "test_mcp::test_a_token_in_the_address_is_refused_even_beside_one_in_the_header",
+        "test_mcp::test_a_token_cannot_approve_not_even_an_operators",
     ],
     "G4": [
         "agent_files/test_tools::test_two_listed_tools_of_one_name_are_a_fault",

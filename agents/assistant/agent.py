@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from flask import abort
 
-from example_app import accounts, suggestions
-from flask_litro_agent import Agent
+from example_app import accounts, identity, suggestions
+from flask_litro_agent import Agent, token_actor
 
 from .._shared.model import model
 from .._shared.shelves import shelves
@@ -18,12 +18,14 @@ agent = Agent(
     title="Shop assistant",
     suggestions=tuple(suggestions.ASSISTANT),
     temperature=0.2,
+    mcp_server=True,
 )
 
 
 def access() -> None:
-    """Only staff may come in."""
-    account = accounts.signed_in()
+    """Only staff may come in: by their sign-in, or another program of theirs by a token."""
+    actor = token_actor()
+    account = accounts.signed_in() if actor is None else identity.account_of(actor)
     if account is None:
         abort(401, "Sign in as support or operator to talk to the assistant.")
     if not account.is_staff:
