@@ -231,6 +231,27 @@ def test_the_answer_names_exactly_the_products_that_fit(concierge, held):
     assert lines == [(product.label, euros(product.price_cents)) for product in fitting]
 
 
+def test_what_is_dearer_than_asked_is_shown_by_the_rest_of_the_wish(concierge, held):
+    turn = concierge.send("Show me the lightest tents for three people under 100 euros")
+    wish = catalogue.Wish(category="tents", persons=3, available=True)
+    expected = [product.label for product in catalogue.find(held, wish)][:3]
+    assert re.findall(r"^• (.+?) – ", turn.text, re.MULTILINE) == expected
+    assert "€100 or less" in turn.text
+
+
+def test_nothing_dearer_is_shown_where_nothing_fits_at_any_price(concierge):
+    turn = concierge.send("Show me blue tents under 100 euros")
+    assert "Nothing on our shelves fits that" in turn.text
+    assert "•" not in turn.text
+
+
+def test_a_follow_up_to_what_is_dearer_finds_everything_that_fits(concierge):
+    _, turn = conversation(concierge, "Show me jackets under 20 euros", "and footwear?")
+    assert called(turn) == [("find_products", {"category": "footwear"})]
+    _, turn = conversation(concierge, "Show me tents under 100 euros", "and in green?")
+    assert called(turn)[0][1].keys() == {"category", "colour", "in_stock", "sort"}
+
+
 def test_the_sales_in_the_answer_are_those_of_the_database(assistant, held):
     sales = reports.sales(held, periods.named("last_month", date.today()))
     assert euros(sales.goods_cents) in assistant.send("How were sales last month?").text

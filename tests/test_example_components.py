@@ -46,6 +46,17 @@ def test_the_tents_in_stock_are_three_product_cards(app):
     assert shown["text"].startswith("Basecamp 4 Tent, sand (TNT-BC4-SND): €289.00")
 
 
+def test_where_every_tent_costs_more_the_three_cheapest_in_stock_are_product_cards(app):
+    events = ask(app.test_client(), "which tents under 200 are in stock?")
+    assert re.findall(r'sku="([^"]+)"', component(events)["html"]) == [
+        "TNT-BC4-SND",
+        "TNT-FJ2-GRN",
+        "TNT-FJ2-ORG",
+    ]
+    said = "".join(event["payload"]["text"] for event in events if event["kind"] == "text-delta")
+    assert "Nothing of that costs €200 or less. The cheapest in stock:\n• Basecamp 4 Tent" in said
+
+
 def test_the_card_of_the_conversation_is_the_card_of_the_page(app):
     client = app.test_client()
     page = cards(client.get("/?category=tents").text)

@@ -14,19 +14,33 @@ from .question import Question
 
 __all__ = ["DETAILS", "FIND", "IN_STOCK", "NAMED", "bullet", "counted", "not_sold", "sorting", "weight"]
 
+_FEW = 3  # of what is dearer than somebody wanted to pay
+
 
 def find_products(asked: Question) -> Play:
     """Look for products; without the words of the wish when nothing has them."""
     wish = {**_carried(asked), **_wish(asked)}
     (found,) = yield [call("find_products", **wish)]
     if not found["products"] and "query" in wish and len(wish) > 1:
-        without = {name: value for name, value in wish.items() if name != "query"}
-        (found,) = yield [call("find_products", **without)]
+        words_sought = wish.pop("query")
+        (found,) = yield [call("find_products", **wish)]
         if found["products"]:
-            return f"Nothing here says “{wish['query']}”, but this comes close:\n{_list(found)}"
+            return f"Nothing here says “{words_sought}”, but this comes close:\n{_list(found)}"
     if not found["products"]:
-        return "Nothing on our shelves fits that. Try another price, colour or category."
+        return (yield from _dearer(wish))
     return f"{_best(asked, found) or _heading(found)}\n{_list(found)}"
+
+
+def _dearer(wish: Mapping[str, Any]) -> Play:
+    """Show the cheapest in stock of what is wished for, whatever it costs, where a price left nothing."""
+    nothing = "Nothing on our shelves fits that. Try another price, colour or category."
+    if "max_price" not in wish:
+        return nothing
+    without = {name: value for name, value in wish.items() if name != "max_price"}
+    (found,) = yield [call("find_products", **{**without, "in_stock": True, "sort": "price", "limit": _FEW})]
+    if not found["products"]:
+        return nothing
+    return f"Nothing of that costs €{wish['max_price']} or less. The cheapest in stock:\n{_list(found)}"
 
 
 def product_details(asked: Question) -> Play:
@@ -110,7 +124,7 @@ def _carried(asked: Question) -> dict[str, Any]:
     """Return what an earlier search already said, unless this question names another category."""
     if words.category(asked) or "product" in asked.before:
         return {}
-    return dict(asked.before)
+    return {name: value for name, value in asked.before.items() if name != "limit"}
 
 
 def _wish(asked: Question) -> dict[str, Any]:
