@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import logging
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
@@ -20,6 +21,8 @@ from flask_litro_agent.errors import ConfigurationError
 from flask_litro_agent.tools import UIResult
 
 __all__ = ["Components", "PropSchemas", "text_form"]
+
+logger = logging.getLogger(__name__)
 
 PropSchemas = Mapping[str, type[Schema] | Schema]
 
@@ -62,6 +65,14 @@ class Components:
         self._check_modules(component.component, rendered)
         text = text_form(component.data) if rendered.text is None else _clean(rendered.text)
         return dataclasses.replace(rendered, text=text)
+
+    def text(self, component: UIResult) -> str:
+        """Return the text form alone; where the component cannot be rendered, the one that its data has."""
+        try:
+            return self.render(component).text or ""
+        except Exception:  # a renderer's, or a template's
+            logger.warning("litro: the component %r has no text", component.component, exc_info=True)
+            return text_form(component.data)
 
     def asset(self, name: str) -> Asset | None:
         """Return a module or a stylesheet by its file's name."""

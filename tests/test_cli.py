@@ -264,5 +264,5 @@ def test_every_command_says_what_it_does_in_a_sentence(app):
         help_text = commands.get_command(context, name).help
         assert help_text.strip().endswith("."), name
     about_ledger = "proposals dismiss ceiling prune audit db"
-    names = f"chat agents tools sessions replay report doctor {about_ledger}"
+    names = f"chat agents tools sessions replay report doctor token {about_ledger}"
     assert commands.list_commands(context) == sorted(names.split())

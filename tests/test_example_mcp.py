@@ -47,6 +47,15 @@ def test_an_operator_connects_a_host_reads_the_stock_and_finds_the_refund_in_the
     assert (settled.json["state"], settled.json["outcome"]) == ("executed", "ok")
 
 
+def test_law_8_a_component_of_the_shops_is_its_text_and_its_data(app, new_order):
+    host = host_of(app, OLGA)
+    found = host.call("order_details", {"order_number": new_order})
+    text, data = (part["text"] for part in found["content"])
+    assert str(new_order) in text
+    assert json.loads(data) == found["structuredContent"]
+    assert "<" not in text + data
+
+
 def test_support_has_its_own_permissions_there_too(app):
     host = host_of(app, SAM)
     assert host.call("low_stock")["structuredContent"]["status"] == "forbidden"

@@ -460,6 +460,8 @@ def test_a_value_is_text_and_an_object_is_structured_too(eve):
 def test_law_8_a_component_is_its_data_and_never_html(eve):
     response = eve.ask("tools/call", {"name": "show"})
     assert response.json["result"]["structuredContent"] == {"temp": 21}
+    texts = [part["text"] for part in response.json["result"]["content"]]
+    assert texts == ["temp: 21", '{"temp":21}']
     assert "canary-html" not in response.get_data(as_text=True)
     assert "<" not in response.get_data(as_text=True)
 

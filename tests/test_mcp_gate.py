@@ -61,7 +61,9 @@ _CODE_OF_A_NAME = "unknown_tool"
 
 def by_mcp(gate: Gate, agent: str, name: str, arguments: Any, actor: Any, site: CallSite | None) -> Any:
     """Call a tool as a client of the handshake does; return what its answer says, as the gate says it."""
-    server = Server(LoadedAgent(name=agent, agent=_AGENT, tools=gate.tools(agent)), gate, seconds=60.0)
+    server = Server(
+        LoadedAgent(name=agent, agent=_AGENT, tools=gate.tools(agent)), gate, seconds=60.0, text_of=str
+    )
     params = {"name": name, "arguments": arguments}
     request = Request(id=1, method="tools/call", params=params)
     heard = site.progress if site else lambda value: None

@@ -1,19 +1,24 @@
 """How a call ended, as a client's model reads it: text, and the same as data.
 
 What waits, was forbidden or was dismissed is an answer like any other, for the model to explain. ``isError`` is for
-calls that went wrong. A component is its data: nothing here renders.
+calls that went wrong. A component is its data and its text form: html never comes here.
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any, Final
 
 from flask_litro_agent.core.outcome import NeedsApproval, Outcome, Ran, Refused
 from flask_litro_agent.core.proposals import Proposal
 from flask_litro_agent.mcp.messages import INVALID_PARAMS, ProtocolError
+from flask_litro_agent.tools import UIResult
 
-__all__ = ["INSTRUCTIONS", "call_result"]
+__all__ = ["INSTRUCTIONS", "TextOf", "call_result"]
+
+#: Gives a component's text form.
+TextOf = Callable[[UIResult], str]
 
 #: For the client's system prompt, while a tool is listed that changes something.
 INSTRUCTIONS: Final = (
@@ -30,11 +35,11 @@ _WAITS: Final = (
 _ANSWERS: Final = frozenset({"forbidden", "dismissed"})
 
 
-def call_result(outcome: Outcome) -> dict[str, Any]:
+def call_result(outcome: Outcome, text_of: TextOf) -> dict[str, Any]:
     """Return the result of ``tools/call``; ProtocolError for a tool that is not there."""
     match outcome:
         case Ran():
-            return _ran(outcome)
+            return _ran(outcome, text_of)
         case NeedsApproval(proposal):
             return _waiting(proposal)
         case Refused("unknown_tool"):
@@ -42,16 +47,18 @@ def call_result(outcome: Outcome) -> dict[str, Any]:
     return _refused(outcome)
 
 
-def _ran(ran: Ran) -> dict[str, Any]:
-    result: dict[str, Any] = {"content": _text(_text_form(ran)), "isError": False}
+def _ran(ran: Ran, text_of: TextOf) -> dict[str, Any]:
+    result: dict[str, Any] = {"content": _texts(*_forms(ran, text_of)), "isError": False}
     if isinstance(ran.value, dict):
         result["structuredContent"] = ran.value
     return result
 
 
-def _text_form(ran: Ran) -> str:
-    """Return what a model reads of a value; of a component its data alone."""
-    return ran.value if isinstance(ran.value, str) else _json(ran.value)
+def _forms(ran: Ran, text_of: TextOf) -> tuple[str, ...]:
+    """Return what a model reads of a value; of a component its text form, and its data beside it."""
+    if ran.component is not None:
+        return text_of(ran.component), _json(ran.value)
+    return (ran.value if isinstance(ran.value, str) else _json(ran.value),)
 
 
 def _waiting(proposal: Proposal) -> dict[str, Any]:
@@ -61,7 +68,7 @@ def _waiting(proposal: Proposal) -> dict[str, Any]:
         "summary": proposal.summary,
         "instruction": _WAITS,
     }
-    return {"content": _text(_json(told)), "structuredContent": told, "isError": False}
+    return {"content": _texts(_json(told)), "structuredContent": told, "isError": False}
 
 
 def _refused(refused: Refused) -> dict[str, Any]:
@@ -69,11 +76,11 @@ def _refused(refused: Refused) -> dict[str, Any]:
     if refused.errors:
         told["errors"] = refused.errors
     text = _json(told) if refused.errors else refused.message
-    return {"content": _text(text), "structuredContent": told, "isError": refused.code not in _ANSWERS}
+    return {"content": _texts(text), "structuredContent": told, "isError": refused.code not in _ANSWERS}
 
 
-def _text(text: str) -> list[dict[str, Any]]:
-    return [{"type": "text", "text": text}]
+def _texts(*texts: str) -> list[dict[str, Any]]:
+    return [{"type": "text", "text": text} for text in texts if text]
 
 
 def _json(value: Any) -> str:

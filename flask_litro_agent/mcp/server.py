@@ -18,7 +18,7 @@ from flask_litro_agent.core.outcome import CallSite
 from flask_litro_agent.mcp import headers, listing, revisions
 from flask_litro_agent.mcp.headers import Told
 from flask_litro_agent.mcp.messages import INVALID_PARAMS, METHOD_NOT_FOUND, ProtocolError, Request
-from flask_litro_agent.mcp.results import INSTRUCTIONS, call_result
+from flask_litro_agent.mcp.results import INSTRUCTIONS, TextOf, call_result
 from flask_litro_agent.tools import Mode
 
 __all__ = ["Call", "Caller", "Server"]
@@ -49,10 +49,11 @@ class Call:
 class Server:
     """Answers the requests to one agent; ``seconds`` is the longest run of a tool."""
 
-    def __init__(self, agent: LoadedAgent, gate: Gate, *, seconds: float) -> None:
+    def __init__(self, agent: LoadedAgent, gate: Gate, *, seconds: float, text_of: TextOf) -> None:
         self._agent = agent
         self._gate = gate
         self._seconds = seconds
+        self._text_of = text_of
         self._info = {"name": agent.name, "title": agent.title, "version": _version()}
 
     def answer(
@@ -111,7 +112,8 @@ class Server:
             outcome = self._gate.call(
                 self._agent.name, name, arguments, actor=caller.actor, origin="mcp", site=site
             )
-            return self._modern(call_result(outcome)) if is_modern else call_result(outcome)
+            result = call_result(outcome, self._text_of)
+            return self._modern(result) if is_modern else result
 
         return Call(is_listed=tool is not None, run=run)
 

@@ -47,7 +47,7 @@ class McpView:
         self._slots = slots
         seconds = installed.settings.mcp_seconds
         self._servers = {
-            name: Server(agent, installed.gate, seconds=seconds)
+            name: Server(agent, installed.gate, seconds=seconds, text_of=installed.components.text)
             for name, agent in installed.agents.items()
             if agent.agent.mcp_server
         }
