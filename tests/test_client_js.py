@@ -202,11 +202,12 @@ def test_a_cut_at_any_byte_of_a_turn_loses_and_repeats_nothing(wire: FakeWire, r
     offsets = range(0, sum(map(len, whole.lines)), 3)
     for offset in offsets:
         wire.log(f"s{offset}").faults.append(Fault(cut=offset))
-    found = run(
-        'return Promise.all(given.offsets.map((offset) => gather(open("s" + offset).send("é"))));',
-        offsets=list(offsets),
-    )
-    assert all(events == events_of(whole) for events in found)
+    for first in range(0, len(offsets), 20):  # all at once are more than a busy machine answers in time
+        found = run(
+            'return Promise.all(given.offsets.map((offset) => gather(open("s" + offset).send("é"))));',
+            offsets=list(offsets[first : first + 20]),
+        )
+        assert all(events == events_of(whole) for events in found)
     assert all(len(wire.seen("POST", f"s{offset}")) == 1 for offset in offsets)
     assert all(len(wire.seen("GET", f"s{offset}")) == 1 for offset in offsets)
 

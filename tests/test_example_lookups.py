@@ -285,6 +285,6 @@ def test_the_chat_page_shows_what_this_account_may_ask(app, username):
     actor = {"support": SAM, "operator": OLGA}[username]
     with app.app_context():
         offered = suggestions.for_actor("assistant", actor)
-    shown = re.findall(r'class="chat-suggestion">([^<]+)<', page)
+    shown = re.findall(r"data-ask>([^<]+)<", page)
     assert shown == list(offered)
     assert ("How were sales last month?" in shown) == (username == "operator")
