@@ -50,11 +50,13 @@ def run_ledger_child(*words: Any, seconds: float) -> None:
 
 
 def work_off(bench: LedgerBench, folder: Path, variant: str, ones: list[Proposal]) -> None:
-    """Approve them all, as the gate does; the controls run first, or trust what they read."""
+    """Look at each and approve it, as the gate does; the controls run first, or trust what they read."""
     for one in ones:
+        if bench.now(one).state is not State.PROPOSED:
+            continue
         if variant == "real":
             approve(bench, folder, one)
-        elif bench.now(one).state is State.PROPOSED:
+        else:
             note(folder, "effects", one)
             if variant == "run first":
                 bench.claim(one)
