@@ -7,6 +7,7 @@ from html.parser import HTMLParser
 from typing import Any, ClassVar
 
 import pytest
+from jinja2 import TemplateNotFound
 
 from flask_litro_agent.contracts import Renderer
 from flask_litro_agent.testing.renderers import RendererContract
@@ -252,3 +253,29 @@ def test_the_text_form_is_a_template_of_its_own_that_is_not_escaped(site):
 
 def test_without_such_a_template_the_text_is_made_elsewhere(renderer):
     assert renderer.render("weather-card", WEATHER).text is None
+
+
+@pytest.mark.parametrize(
+    "template",
+    [
+        "{% include 'components/x-card.txt' %}",
+        "{% include a %}",
+        "{% from 'components/x-card.txt' import m %}{{ m(b) }}",
+        "{% extends 'components/x-card.txt' %}",
+    ],
+)
+def test_a_text_form_which_is_not_escaped_never_becomes_a_part_of_a_component(tmp_path, template):
+    write_template(tmp_path, "x-card.html", template)
+    write_template(tmp_path, "x-card.txt", "{% macro m(b) %}{{ b }}{% endmacro %}")
+    with pytest.raises(TemplateNotFound):
+        renderer_of(tmp_path).render("x-card", {"a": "components/x-card.txt", "b": HOSTILE[1]})
+
+
+@pytest.mark.parametrize("given", ["b", "[b]", "{'x': b}"])
+def test_html_as_a_prop_of_a_component_inside_is_a_text_there(tmp_path, given):
+    inside = '{% set b %}<b title="{{ a }}">{% endset %}{{ litro_component("y-card", b=' + given + ") }}"
+    write_template(tmp_path, "x-card.html", inside)
+    write_template(tmp_path, "y-card.html", '<p title="{{ b }}">{{ b }}</p>')
+    found = Skeleton(renderer_of(tmp_path).render("x-card", {"a": "x onmouseover=alert(1)"}).html)
+    assert [tag for tag, *_ in found.tags] == ["x-card", "template", "y-card", "template", "p"]
+    assert ("p", "title") in found.tags

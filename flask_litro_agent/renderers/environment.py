@@ -15,7 +15,7 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from flask_litro_agent.renderers.urls import url
 
-__all__ = ["FOLDER", "UNESCAPED", "ComponentLoader", "new_environment"]
+__all__ = ["FOLDER", "UNESCAPED", "ComponentLoader", "new_environment", "new_text_environment"]
 
 FOLDER: Final = "components/"
 #: Filters that hand a value to the page as markup.
@@ -27,6 +27,10 @@ class ComponentLoader(BaseLoader):
 
     def __init__(self, found: Mapping[str, BaseLoader]) -> None:
         self._found = dict(found)
+
+    def of(self, ending: str) -> ComponentLoader:
+        """Return a loader of those alone whose names end so."""
+        return ComponentLoader({name: each for name, each in self._found.items() if name.endswith(ending)})
 
     def get_source(
         self, environment: Environment, template: str
@@ -42,10 +46,19 @@ class ComponentLoader(BaseLoader):
 
 
 def new_environment(loader: ComponentLoader) -> ImmutableSandboxedEnvironment:
-    """Return the environment; only a name that ends in ``.txt`` is not escaped: it never reaches a page."""
+    """Return the environment of the templates that are html: it knows no other ones, which are not escaped."""
+    return _environment(loader.of(".html"), is_escaped=True)
+
+
+def new_text_environment(loader: ComponentLoader) -> ImmutableSandboxedEnvironment:
+    """Return the environment of the text forms: nothing is escaped, and no page ever gets what it makes."""
+    return _environment(loader.of(".txt"), is_escaped=False)
+
+
+def _environment(loader: ComponentLoader, *, is_escaped: bool) -> ImmutableSandboxedEnvironment:
     environment = ImmutableSandboxedEnvironment(
         loader=loader,
-        autoescape=_is_escaped,
+        autoescape=is_escaped,
         undefined=StrictUndefined,
         auto_reload=False,
         trim_blocks=True,
@@ -55,10 +68,6 @@ def new_environment(loader: ComponentLoader) -> ImmutableSandboxedEnvironment:
         del environment.filters[name]
     environment.filters |= {"url": url, "tojson": _json}
     return environment
-
-
-def _is_escaped(name: str | None) -> bool:
-    return name is None or not name.endswith(".txt")
 
 
 def _json(value: Any) -> str:

@@ -17,7 +17,7 @@ from markupsafe import Markup, escape
 from flask_litro_agent.contracts import Asset, Component, Rendered
 from flask_litro_agent.renderers import names
 from flask_litro_agent.renderers.catalogue import Catalogue
-from flask_litro_agent.renderers.environment import FOLDER, new_environment
+from flask_litro_agent.renderers.environment import FOLDER, new_environment, new_text_environment
 
 __all__ = ["JinjaRenderer"]
 
@@ -42,7 +42,7 @@ class JinjaRenderer:
         self._now = reread or (lambda: catalogue)
         self._url = url
         self._nested = nested or self.render
-        self._environment = None if reread else new_environment(catalogue.loader)
+        self._environments = None if reread else _environments(catalogue)
 
     @property
     def components(self) -> Mapping[str, Component]:
@@ -60,13 +60,13 @@ class JinjaRenderer:
         known = _known(component, catalogue.components)
         attributes = names.attributes(props)
         inside = _Inside(self._nested)
-        environment = self._environment or new_environment(catalogue.loader)
-        template = environment.get_template(f"{FOLDER}{component}.html")
+        pages, texts = self._environments or _environments(catalogue)
+        template = pages.get_template(f"{FOLDER}{component}.html")
         content = template.render(props, litro_component=inside.component)
         return Rendered(
             f"<{component}{attributes}>{self._wrapped(self._link(known) + content)}</{component}>",
             self._hydrate(known, props, inside.modules),
-            _text(environment, component, props),
+            _text(texts, component, props),
         )
 
     def _wrapped(self, content: str) -> str:
@@ -95,9 +95,25 @@ class _Inside:
 
     def component(self, name: str, /, **props: Any) -> Markup:
         """Return the component's html."""
-        rendered = self._nested(name, props)
+        rendered = self._nested(name, _as_data(props))
         self.modules |= dict.fromkeys((rendered.hydrate or {}).get("modules", ()))
         return Markup(rendered.html)
+
+
+def _environments(catalogue: Catalogue) -> tuple[Environment, Environment]:
+    return new_environment(catalogue.loader), new_text_environment(catalogue.loader)
+
+
+def _as_data(value: Any) -> Any:
+    """Return a prop with its texts as texts: html that a template made would not be escaped where it comes to stand."""
+    match value:
+        case str():
+            return str.__str__(value)
+        case dict():
+            return {_as_data(name): _as_data(each) for name, each in value.items()}
+        case list() | tuple():
+            return [_as_data(each) for each in value]
+    return value
 
 
 def _known(component: str, components: Mapping[str, Component]) -> Component:

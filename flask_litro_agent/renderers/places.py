@@ -1,21 +1,26 @@
 """Where in a template's html its values stand: read by the rules of an html tokenizer, as far as they matter here.
 
-A template is read from left to right with all its branches after one another, so both sides of an ``if`` must leave
-the html in the same place.
+A template is read from left to right. Each branch of an ``if`` begins where the ``if`` stands, and all of them must
+end in the same place: whoever reads two branches as one text sees another html than the browser does.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import enum
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
 __all__ = ["Place", "Reader", "Spot"]
 
-_TAG: Final = re.compile(r"<(/?)([A-Za-z][^\s/>]*)")
-_NAME: Final = re.compile(r"[^\s=/>]+")
+#: What html takes for a space, which is less than Python does: a no-break space is a part of a name or a value.
+_SPACES: Final = " \t\n\f\r"
+_TAG: Final = re.compile(rf"<(/?)([A-Za-z][^{_SPACES}/>]*)")
+_NAME: Final = re.compile(rf"[^{_SPACES}=/>]+")
+_COMMENT: Final = re.compile(r"<!--(-?>)?")
+_END_OF_COMMENT: Final = re.compile(r"--!?>")
 #: Inside svg, <title> and <textarea> hold tags like any element: so they are read as if they did.
 _RAW: Final = frozenset({"script", "style"})
 
@@ -29,6 +34,7 @@ class Place(enum.Enum):
     TAG = "a tag"
     UNQUOTED = "an attribute's value without quotes"
     QUOTED = "an attribute's value"
+    DIVIDED = "a name that something of Jinja's divides"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,16 +54,40 @@ class Reader:
     spot: Spot = field(default_factory=lambda: Spot(Place.TEXT))
     _quote: str = ""
     _awaits_value: bool = False
+    _is_in_name: bool = False
+    _is_divided: bool = False
+
+    @property
+    def state(self) -> tuple[object, ...]:
+        """What must be the same at the end of every branch."""
+        quoted = (self.spot.attribute, self._quote) if self.spot.place is Place.QUOTED else ()
+        return (self.spot.place, self.spot.tag, self._awaits_value, *quoted)
+
+    def copy(self) -> Reader:
+        """Return another reader that has come to the same place."""
+        return dataclasses.replace(self)
+
+    def interrupt(self) -> None:
+        """Note that a statement stands here: whatever name was before it may not be the one that goes on behind."""
+        if self.spot.place is Place.TAG and not self._awaits_value:
+            self.spot = Spot(Place.TAG, self.spot.tag)
+
+    def join(self, others: Iterable[Reader]) -> bool:
+        """Go on behind branches that the others have read; False when they are not all in the same place."""
+        ends = list(others)
+        self._is_in_name = self._is_in_name or any(each._is_in_name for each in ends)
+        return all(each.state == self.state for each in ends)
 
     def read(self, text: str) -> Iterator[Spot]:
         """Go on through the text; yield where each attribute, its value, and each element without tags begins."""
         at = 0
+        self._is_divided = self._is_in_name
         while at < len(text):
             match self.spot.place:
                 case Place.TEXT:
                     at = self._text(text, at)
                 case Place.COMMENT:
-                    at = self._until(text, at, "-->")
+                    at = self._comment(text, at)
                 case Place.RAW:
                     at = self._raw(text, at)
                 case Place.QUOTED:
@@ -69,30 +99,33 @@ class Reader:
                         yield self.spot
 
     def _is_told_after(self, before: Spot) -> bool:
-        return self.spot != before and (bool(self.spot.attribute) or self.spot.place is Place.RAW)
+        told = bool(self.spot.attribute) or self.spot.place in (Place.RAW, Place.UNQUOTED)
+        return told and self.spot != before
 
     def _text(self, text: str, at: int) -> int:
         start = text.find("<", at)
         if start < 0:
             return len(text)
-        if text.startswith("<!--", start):
-            self.spot = Spot(Place.COMMENT)
-            return start + 4
+        comment = _COMMENT.match(text, start)
+        if comment is not None:
+            self.spot = Spot(Place.TEXT if comment[1] else Place.COMMENT)
+            return comment.end()
         tag = _TAG.match(text, start)
         if tag is None:
             return start + 1
         self.spot, self._awaits_value = Spot(Place.TAG, tag[1] + tag[2].lower()), False
+        self._is_in_name = True
         return tag.end()
 
-    def _until(self, text: str, at: int, end: str) -> int:
-        found = text.find(end, at)
-        if found < 0:
+    def _comment(self, text: str, at: int) -> int:
+        end = _END_OF_COMMENT.search(text, at)
+        if end is None:
             return len(text)
         self.spot = Spot(Place.TEXT)
-        return found + len(end)
+        return end.end()
 
     def _raw(self, text: str, at: int) -> int:
-        found = re.compile(rf"</{re.escape(self.spot.tag)}(?=[\s/>])", re.IGNORECASE).search(text, at)
+        found = re.compile(rf"</{re.escape(self.spot.tag)}(?=[{_SPACES}/>])", re.IGNORECASE).search(text, at)
         if found is None:
             return len(text)
         self.spot = Spot(Place.TAG, f"/{self.spot.tag}")
@@ -110,20 +143,33 @@ class Reader:
 
     def _tag(self, text: str, at: int) -> int:
         character = text[at]
+        if character in _SPACES or (character == "/" and not self._awaits_value):
+            return self._space(at)
         if character == ">":
             return self._end_of_tag(at)
-        if character.isspace() or (character == "/" and not self._awaits_value):
-            if self.spot.place is Place.UNQUOTED:
-                self.spot, self._awaits_value = Spot(Place.TAG, self.spot.tag), False
-            return at + 1
         if self._awaits_value:
             return self._value(text, at)
-        if character == "=":
-            self._awaits_value = True
-            return at + 1
+        return self._equals(at) if character == "=" else self._name(text, at)
+
+    def _space(self, at: int) -> int:
+        if self.spot.place is Place.UNQUOTED:
+            self.spot, self._awaits_value = Spot(Place.TAG, self.spot.tag), False
+        self._is_in_name = self._is_divided = False
+        return at + 1
+
+    def _equals(self, at: int) -> int:
+        """Read the sign; without a name before it a browser takes it, and what follows, for a name."""
+        if not self.spot.attribute:
+            self.spot = Spot(Place.UNQUOTED, self.spot.tag)
+        self._awaits_value, self._is_in_name = True, False
+        return at + 1
+
+    def _name(self, text: str, at: int) -> int:
         name = _NAME.match(text, at)
         end = name.end() if name else at + 1
-        self.spot = Spot(Place.TAG, self.spot.tag, text[at:end].lower())
+        place = Place.DIVIDED if self._is_divided else Place.TAG
+        self.spot = Spot(place, self.spot.tag, text[at:end].lower())
+        self._is_in_name, self._is_divided = True, False
         return end
 
     def _value(self, text: str, at: int) -> int:
@@ -137,7 +183,7 @@ class Reader:
     def _end_of_tag(self, at: int) -> int:
         tag = self.spot.tag
         self.spot = Spot(Place.RAW, tag) if tag in _RAW else Spot(Place.TEXT)
-        self._awaits_value = False
+        self._awaits_value = self._is_in_name = False
         return at + 1
 
     def value(self) -> Spot:

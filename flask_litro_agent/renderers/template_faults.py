@@ -14,6 +14,7 @@ from typing import Final
 from jinja2 import Environment, TemplateSyntaxError, nodes
 
 from flask_litro_agent.renderers.environment import UNESCAPED
+from flask_litro_agent.renderers.finished_html import find_finished_html
 from flask_litro_agent.renderers.places import Place, Reader, Spot
 
 __all__ = ["template_faults"]
@@ -21,11 +22,13 @@ __all__ = ["template_faults"]
 _URLS: Final = frozenset(
     {
         "action",
+        "attributionsrc",
         "background",
         "cite",
         "data",
         "formaction",
         "href",
+        "imagesrcset",
         "ping",
         "poster",
         "src",
@@ -34,21 +37,38 @@ _URLS: Final = frozenset(
     }
 )
 #: How an address begins that no value behind it can turn into another site's, or into a script.
-_ANCHORED: Final = re.compile(r"/[^/\\{]|\.{1,2}/|[?#]|https?://[^/?#{]+[/?#]|mailto:|tel:", re.IGNORECASE)
+_ANCHORED: Final = re.compile(r"/[^/\\{\s]|\.{1,2}/|[?#]|https?://[^/?#{]+[/?#]|mailto:|tel:", re.IGNORECASE)
 #: What speaks for the whole page, or gives other elements their addresses.
 _OUT_OF_PLACE: Final = frozenset({"base", "meta"})
+#: Attributes with several addresses: behind a space in a value another one begins.
+_LISTS: Final = frozenset({"imagesrcset", "ping", "srcset"})
+#: What brings another page or a stylesheet into this one.
+_LOADERS: Final = frozenset({"embed", "frame", "iframe", "link", "object"})
 _ANIMATIONS: Final = frozenset({"animate", "set"})
 _NEVER: Final = frozenset({"style", "srcdoc"})
 #: Jinja's statements that may stand inside a tag.
 _INSIDE: Final = frozenset({"if", "elif", "else", "endif", "for", "endfor", "set"})
 _SPACES: Final = frozenset({"whitespace"})
+_BRANCHES: Final = frozenset({"if", "for"})
+_OTHER_BRANCHES: Final = frozenset({"elif", "else"})
+_ENDS: Final = frozenset({"endif", "endfor"})
+#: A piece of html after which anything could become a tag.
+_UNFINISHED: Final = re.compile(r"<(?:/|!-?)?\Z")
+_CUT_TAG: Final = (
+    "< stands directly before something of Jinja's, which could become a tag; write &lt;, or the tag's name"
+)
+_NEEDS_URL: Final = (
+    '{0}= needs the filter url: {0}="{{{{ … | url }}}}", or a path before it; '
+    "the filter must be about the whole value: ( … or … ) | url"
+)
 
 
 def template_faults(environment: Environment, name: str, source: str) -> list[str]:
     """Return a sentence with its line for everything that is wrong with one template."""
     try:
         tree = environment.parse(source, name)
-        found = [*_tree_faults(tree), *_Walk(environment).faults(source)]
+        html = find_finished_html(tree)
+        found = [*_tree_faults(tree), *html.faults(tree), *_Walk(environment, html.names).faults(source)]
         if not found:
             environment.compile(source, name)  # which knows the filters and tests that there are
     except TemplateSyntaxError as error:
@@ -76,11 +96,22 @@ def _tree_faults(tree: nodes.Template) -> Iterator[tuple[int, str]]:
 
 
 @dataclass(slots=True)
+class _Branches:
+    """Where an ``if`` or ``for`` stands, and the ends of its branches so far."""
+
+    start: Reader
+    is_closed: bool
+    ends: list[Reader] = field(default_factory=list)
+
+
+@dataclass(slots=True)
 class _Walk:
     """One way through a template's tokens, with the place in the html that it has come to."""
 
     environment: Environment
+    html: frozenset[str]
     reader: Reader = field(default_factory=Reader)
+    open: list[_Branches] = field(default_factory=list)
 
     def faults(self, source: str) -> Iterator[tuple[int, str]]:
         """Yield each fault and its line."""
@@ -93,9 +124,9 @@ class _Walk:
                 case "variable_begin" | "block_begin":
                     inside = []
                 case "variable_end":
-                    yield from ((line, fault) for fault in _value_faults(self.reader.value(), inside))
+                    yield from ((line, fault) for fault in self._value(inside))
                 case "block_end":
-                    yield from ((line, fault) for fault in _statement_faults(self.reader.spot, inside))
+                    yield from ((line, fault) for fault in self._statement(inside))
                 case _ if token not in _SPACES:
                     inside.append((token, text))
         if self.reader.spot.place is not Place.TEXT:
@@ -105,12 +136,44 @@ class _Walk:
         for place, part in enumerate(text.splitlines(keepends=True)):
             for spot in self.reader.read(part):
                 yield from ((line + place, fault) for fault in _spot_faults(spot))
+        if self.reader.spot.place is Place.TEXT and _UNFINISHED.search(text):
+            yield line + text.count("\n"), _CUT_TAG
+
+    def _value(self, expression: list[tuple[str, str]]) -> Iterator[str]:
+        spot = self.reader.value()
+        if spot.place is Place.QUOTED and (name := _html_in(expression, self.html)):
+            yield f"'{name}' is html already: it cannot stand in {spot.attribute}=, whose quotes it would end"
+        yield from _value_faults(spot, is_url=_is_url(self.environment, expression))
+
+    def _statement(self, statement: list[tuple[str, str]]) -> Iterator[str]:
+        name = statement[0][1] if statement else ""
+        yield from _statement_faults(self.reader.spot, name)
+        self.reader.interrupt()
+        if name in _BRANCHES:
+            self.open.append(_Branches(self.reader.copy(), is_closed=False))
+        elif name in _OTHER_BRANCHES:
+            self._branch(is_last=name == "else")
+        elif name in _ENDS and not self._close(name):
+            yield f"{{% {name} %}}: its branches end in different places of the html; close in each what it opens"
+
+    def _branch(self, *, is_last: bool) -> None:
+        branches = self.open[-1]
+        branches.ends.append(self.reader)
+        branches.is_closed = is_last
+        self.reader = branches.start.copy()
+
+    def _close(self, name: str) -> bool:
+        branches = self.open.pop()
+        skipped = () if branches.is_closed and name == "endif" else (branches.start,)
+        return self.reader.join((*branches.ends, *skipped))
 
 
 def _spot_faults(spot: Spot) -> Iterator[str]:
     """Yield what is wrong with literal html."""
     if spot.place is Place.UNQUOTED:
         yield _unquoted(spot)
+    elif spot.place is Place.DIVIDED:
+        yield "a name must be written in one piece: put a space before it, or close the name before the statement"
     elif spot.place is Place.TAG and spot.attribute.startswith("on"):
         yield f"{spot.attribute}= is a script; add the listener in the component's module"
     elif spot.tag in _OUT_OF_PLACE:
@@ -119,10 +182,10 @@ def _spot_faults(spot: Spot) -> Iterator[str]:
         yield "<script> does not run in a component; write it in the component's module"
 
 
-def _value_faults(spot: Spot, expression: list[tuple[str, str]]) -> Iterator[str]:
-    """Yield what is wrong with a value that stands there."""
+def _value_faults(spot: Spot, *, is_url: bool) -> Iterator[str]:
+    """Yield what is wrong with a value that stands there; ``is_url`` when it is the filter's whole result."""
     match spot.place:
-        case Place.TAG:
+        case Place.TAG | Place.DIVIDED:
             yield "a value cannot be a tag's or an attribute's name"
         case Place.UNQUOTED:
             yield _unquoted(spot)
@@ -134,23 +197,47 @@ def _value_faults(spot: Spot, expression: list[tuple[str, str]]) -> Iterator[str
             yield f"a value cannot stand in <{spot.tag}>, which can make it an address"
         case Place.QUOTED if spot.attribute in _NEVER:
             yield f"a value cannot stand in {spot.attribute}=; choose a class by it instead"
-        case Place.QUOTED if spot.attribute in _URLS and not _is_safe_address(spot, expression):
-            yield f'{spot.attribute}= needs the filter url: {spot.attribute}="{{{{ … | url }}}}", or a path before it'
+        case Place.QUOTED if spot.attribute in _URLS:
+            yield from _address_faults(spot, is_url=is_url)
 
 
-def _statement_faults(spot: Spot, statement: list[tuple[str, str]]) -> Iterator[str]:
-    name = statement[0][1] if statement else ""
+def _address_faults(spot: Spot, *, is_url: bool) -> Iterator[str]:
+    if spot.tag in _LOADERS and not spot.value:
+        yield f"<{spot.tag}> brings in what its address says: write the path before the value"
+    elif not _is_safe_address(spot, is_url=is_url):
+        yield _NEEDS_URL.format(spot.attribute)
+
+
+def _is_safe_address(spot: Spot, *, is_url: bool) -> bool:
+    if spot.attribute in _LISTS:
+        return is_url and re.fullmatch(r"(.*[\s,])?", spot.value, re.DOTALL) is not None
+    return _ANCHORED.match(spot.value) is not None if spot.value else is_url
+
+
+def _is_url(environment: Environment, expression: list[tuple[str, str]]) -> bool:
+    """Whether the filter ``url`` is about the whole value: in ``a or b | url`` it is about ``b`` alone."""
+    written = " ".join(text for _, text in expression)
+    output = environment.parse(f"{{{{ {written} }}}}").body[0]
+    value = output.nodes[0] if isinstance(output, nodes.Output) else None
+    return isinstance(value, nodes.Filter) and value.name == "url"
+
+
+def _html_in(expression: list[tuple[str, str]], html: frozenset[str]) -> str | None:
+    before = [("", ""), *expression]
+    for last, (token, text) in zip(before, expression, strict=False):
+        if token == "name" and text in html and last != ("operator", "."):
+            return text
+    return None
+
+
+def _statement_faults(spot: Spot, name: str) -> Iterator[str]:
     if spot.place is Place.QUOTED and spot.attribute in _URLS:
         yield f"{{% {name} %}} cannot stand in {spot.attribute}=; write the choice inside {{{{ … }}}}"
     elif spot.place is not Place.TEXT and name not in _INSIDE:
         yield f"{{% {name} %}} cannot stand inside {spot.place.value}"
 
 
-def _is_safe_address(spot: Spot, expression: list[tuple[str, str]]) -> bool:
-    if spot.value:
-        return _ANCHORED.match(spot.value) is not None
-    return expression[-2:] == [("operator", "|"), ("name", "url")]
-
-
 def _unquoted(spot: Spot) -> str:
-    return f'{spot.attribute or "an attribute"}= has a value without quotes; write {spot.attribute}="…"'
+    if not spot.attribute:
+        return "= must stand directly behind an attribute's name, with nothing of Jinja's between"
+    return f'{spot.attribute}= has a value without quotes; write {spot.attribute}="…"'
