@@ -577,6 +577,13 @@ def test_progress_is_told_to_the_client_that_asks_for_it(eve):
     assert (last["id"], last["result"]["structuredContent"]) == (7, {"counted": True})
 
 
+def test_a_long_progress_token_is_not_repeated_in_every_report(eve):
+    long = {"name": "count", "arguments": {"number": 50}, "_meta": {"progressToken": "p" * 257}}
+    assert eve.ask("tools/call", long).mimetype == "application/json"
+    longest = {"name": "count", "arguments": {"number": 1}, "_meta": {"progressToken": "p" * 256}}
+    assert eve.ask("tools/call", longest).mimetype == "text/event-stream"
+
+
 def test_nobody_else_is_sent_a_stream(eve):
     asked = {"name": "count", "_meta": {"progressToken": 1}}
     assert eve.ask("tools/call", {"name": "count"}).mimetype == "application/json"
@@ -624,6 +631,17 @@ def test_a_stream_is_a_slot_that_is_given_back(tmp_path):
 def test_a_body_that_is_no_message_is_an_error_of_json_rpc(app, eve, body, code):
     refused(eve.post(body), 400, code)
     assert rows(app) == []
+
+
+@pytest.mark.parametrize(
+    "told", [{"Mcp_Method": "tools/list"}, {"Mcp_Name": "echo"}, {"Mcp_Method": ""}, {"Mcp_Name": ""}]
+)
+@pytest.mark.parametrize("revision", [None, "2025-11-25"])
+def test_an_older_client_too_is_refused_when_a_header_says_another_thing(app, eve, told, revision):
+    call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "stock"}}
+    refused(eve.post(call, MCP_Protocol_Version=revision, **told), 400, -32020)
+    assert app.extensions["done"] == []
+    assert eve.post(call, Mcp_Method="tools/call", Mcp_Name="stock").status_code == 200
 
 
 def test_a_batch_of_calls_calls_nothing(app, eve):

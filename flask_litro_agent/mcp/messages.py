@@ -38,6 +38,8 @@ UNSUPPORTED_VERSION: Final = -32022
 #: Ours, from the range that is left to implementations: who asks was not let in, or not now.
 NOT_ALLOWED: Final = -32000
 
+_LONGEST_TOKEN: Final = 256
+
 RequestId = str | int
 _STATUS: Final = {METHOD_NOT_FOUND: 404}
 _ONE_MESSAGE: Final = "the body must be one JSON-RPC 2.0 request or notification with a method"
@@ -58,9 +60,12 @@ class Request:
 
     @property
     def progress_token(self) -> RequestId | None:
-        """What the client wants to see beside each report of progress; None when it asks for none."""
+        """What the client wants to see beside each report of progress; None when it asks for none.
+
+        A long one counts as none: it would be repeated in every report.
+        """
         token = self.meta.get("progressToken") if isinstance(self.meta, Mapping) else None
-        return token if _is_id(token) else None
+        return token if _is_id(token) and len(str(token)) <= _LONGEST_TOKEN else None
 
 
 @dataclass(frozen=True, slots=True)

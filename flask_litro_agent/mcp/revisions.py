@@ -37,6 +37,7 @@ def is_modern(request: Request, told: Told) -> bool:
     ``told`` are the HTTP request's headers.
     """
     if _is_of_a_handshake(request, told):
+        _check_if_told(request, told)
         return False
     revision = _revision(request.meta)
     headers.check(told, headers.VERSION, revision)
@@ -54,6 +55,14 @@ def check_notification(told: Told) -> None:
     revision = headers.value_of(told, headers.VERSION)
     if revision is not None and revision not in SUPPORTED:
         raise _unsupported(revision[:_LONGEST])
+
+
+def _check_if_told(request: Request, told: Told) -> None:
+    """Raise ProtocolError for headers that older revisions need not have, and that say another thing than the body."""
+    said = {"Mcp-Method": request.method, "Mcp-Name": request.params.get(_NAMES.get(request.method, ""))}
+    for name, value in said.items():
+        if told.get(name) is not None:
+            headers.check(told, name, value if isinstance(value, str) else "")
 
 
 def _is_of_a_handshake(request: Request, told: Told) -> bool:
