@@ -7,12 +7,13 @@ import json
 import pytest
 
 from flask_litro_agent import LitroAgent, events
-from flask_litro_agent.contracts import Entry
+from flask_litro_agent.contracts import Entry, SessionKey
 from flask_litro_agent.turns.seals import Seals
 from tests.component_site import weather_site
 from tests.small_site import new_app, post, write_agent, write_tool
 
 CARD = 'return ui("weather-card", data={"city": "Lisbon"}, city="Lisbon", temp_c=21, days=[])'
+KEY = SessionKey("demo", "ann", "s1")
 PAYLOAD = {"call_id": "c", "name": "card", "html": "<x-card></x-card>", "data": 1, "text": "1"}
 
 
@@ -87,21 +88,33 @@ def test_the_seal_is_about_the_whole_event(said, folder, old, new):
 
 
 def test_a_seal_of_another_site_opens_nothing():
-    assert Seals(lambda: [b"ours"]).line(sealed_by(b"theirs")) == events.encode(
+    assert Seals(lambda: [b"ours"]).line(KEY, sealed_by(b"theirs")) == events.encode(
         7, 1, "ui", {"call_id": "c", "name": "card", "data": 1, "text": "1", "stale": True}
     )
 
 
 def sealed_by(*keys):
-    private = json.dumps(Seals(lambda: keys).seal(PAYLOAD)).encode()
+    private = json.dumps(Seals(lambda: keys).seal(KEY, PAYLOAD)).encode()
     return Entry(7, "ui", events.encode(7, 1, "ui", PAYLOAD), private)
+
+
+@pytest.mark.parametrize(
+    "key", [KEY._replace(session="s2"), KEY._replace(agent="desk"), KEY._replace(agent="demos", session="1")]
+)
+def test_a_component_of_another_session_is_not_shown_here(key):
+    assert json.loads(Seals(lambda: [b"ours"]).line(key, sealed_by(b"ours")))["payload"]["stale"] is True
+
+
+def test_a_session_that_is_handed_over_keeps_its_components():
+    entry = sealed_by(b"ours")
+    assert Seals(lambda: [b"ours"]).line(KEY._replace(owner="the account"), entry) == entry.line
 
 
 def test_an_older_key_still_opens_what_it_sealed_and_the_newest_seals():
     old, both = sealed_by(b"old"), Seals(lambda: [b"old", b"new"])
-    assert both.line(old) == old.line
+    assert both.line(KEY, old) == old.line
     new = sealed_by(b"old", b"new")
-    assert Seals(lambda: [b"new"]).line(new) == new.line
+    assert Seals(lambda: [b"new"]).line(KEY, new) == new.line
 
 
 @pytest.mark.parametrize(
@@ -110,13 +123,13 @@ def test_an_older_key_still_opens_what_it_sealed_and_the_newest_seals():
 def test_what_is_no_seal_opens_nothing(private):
     seals = Seals(lambda: [b"ours"])
     entry = Entry(7, "ui", events.encode(7, 1, "ui", PAYLOAD), private)
-    assert json.loads(seals.line(entry))["payload"]["stale"] is True
+    assert json.loads(seals.line(KEY, entry))["payload"]["stale"] is True
 
 
 def test_without_a_key_nothing_is_sealed_and_nothing_opens():
     seals = Seals()
-    assert seals.seal(PAYLOAD) is None
-    assert b"<x-card>" not in seals.line(sealed_by(b"any"))
+    assert seals.seal(KEY, PAYLOAD) is None
+    assert b"<x-card>" not in seals.line(KEY, sealed_by(b"any"))
 
 
 def test_a_secret_key_that_was_changed_keeps_its_components_as_a_fallback(said):
@@ -128,7 +141,7 @@ def test_a_secret_key_that_was_changed_keeps_its_components_as_a_fallback(said):
 
 def test_other_events_are_shown_as_they_are():
     entry = Entry(7, "message", b'{"seq":7,"ts":1,"kind":"message","payload":{"role":"user","text":"<b>"}}\n')
-    assert Seals().line(entry) == entry.line
+    assert Seals().line(KEY, entry) == entry.line
 
 
 def test_the_seal_never_reaches_a_browser(said):

@@ -212,6 +212,7 @@ ELSEWHERE = {
     "F10": [
         "test_seals::test_html_that_somebody_changed_in_the_log_is_not_shown",
         "test_seals::test_the_seal_is_about_the_whole_event",
+        "test_seals::test_a_component_of_another_session_is_not_shown_here",
     ],
     "F9": [
         "test_history::test_no_model_ever_sees_a_components_html",

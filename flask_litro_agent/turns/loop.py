@@ -12,6 +12,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from flask_litro_agent import events, strict_json
@@ -284,7 +285,8 @@ class Turn:
         if size > _MOST_HTML:
             too_large = f"the component {component.component!r} is too large when it is rendered"
             return results.refused(call, Refused("too_large", too_large))
-        return results.component(call, data, rendered, self.assignment.seals)
+        seal = partial(self.assignment.seals.seal, self.live.key)
+        return results.component(call, data, rendered, seal)
 
     def _progress(self, call: ToolCall, value: Any) -> None:
         if not self._shows(call, "result", "call"):

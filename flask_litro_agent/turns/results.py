@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from flask_litro_agent import events
@@ -9,10 +10,12 @@ from flask_litro_agent.contracts import Rendered, ToolCall
 from flask_litro_agent.core.outcome import Refused
 from flask_litro_agent.core.proposals import Proposal
 from flask_litro_agent.turns import approval_rule
-from flask_litro_agent.turns.seals import Seals
 from flask_litro_agent.turns.writer import Draft
 
-__all__ = ["component", "not_run", "proposed", "refused", "value"]
+__all__ = ["Seal", "component", "not_run", "proposed", "refused", "value"]
+
+#: Gives the private part of a component's payload.
+Seal = Callable[[Mapping[str, Any]], Mapping[str, Any] | None]
 
 
 def refused(call: ToolCall, refusal: Refused) -> Draft:
@@ -35,14 +38,14 @@ def value(call: ToolCall, output: Any, *, shown: bool) -> Draft:
     return Draft(events.TOOL_RESULT, _named(call), {"output": output})
 
 
-def component(call: ToolCall, data: Any, rendered: Rendered, seals: Seals) -> Draft:
+def component(call: ToolCall, data: Any, rendered: Rendered, seal: Seal) -> Draft:
     """Return a component, sealed, with the data that the model gets."""
     payload = {**_named(call), "html": rendered.html, "data": data}
     if rendered.text is not None:
         payload["text"] = rendered.text
     if rendered.hydrate is not None:
         payload["hydrate"] = rendered.hydrate
-    return Draft(events.UI, payload, seals.seal(payload))
+    return Draft(events.UI, payload, seal(payload))
 
 
 def proposed(call: ToolCall, proposal: Proposal) -> Draft:

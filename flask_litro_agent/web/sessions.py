@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 from flask import Response, jsonify, request
@@ -119,7 +120,7 @@ class SessionViews:
             turn_from=turn_from,
             longest=settings.stream_seconds,
             heartbeat=settings.heartbeat_seconds,
-            shown=self._installed.seals.line,
+            shown=partial(self._installed.seals.line, key),
         )
 
 
