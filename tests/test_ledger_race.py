@@ -1,7 +1,7 @@
 """Many processes at one ledger: every effect once, every proposal one final state.
 
 ``LITRO_RACE`` sets processes and proposals, ``LITRO_ROUNDS`` how many proposals are approved, dismissed and over at one
-moment. With ``-rP`` each test says what it counted. CI runs this once in full, with the kills of test_ledger_chaos:
+moment. With ``-rP`` each test says what it counted. CI has more than an ordinary run; this is the full size:
 
     LITRO_RACE=64x200 LITRO_ROUNDS=1000 LITRO_CHAOS=200 pytest -rP tests/test_ledger_race.py tests/test_ledger_chaos.py
 """
