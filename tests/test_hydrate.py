@@ -146,6 +146,27 @@ def test_a_component_stands_there_before_any_of_its_scripts(
     assert loaded(wire) == []
 
 
+def test_nobody_sees_a_component_before_its_stylesheet_is_there(show: Show, page: BrowserPage) -> None:
+    held = []
+    page.route("**/weather-card.css", lambda route: held.append(route))
+    show(UI)
+    expect(page.locator("#host weather-card")).to_have_css("visibility", "hidden")
+    held.pop().fulfill(body="p { font-weight: 700; }", content_type="text/css")
+    expect(page.locator("#host p")).to_be_visible()
+    expect(page.locator("#host p")).to_have_css("font-weight", "700")
+    page.unroute("**/weather-card.css")
+
+
+@pytest.mark.parametrize("answer", ["failed", "nothing"])
+def test_a_stylesheet_that_does_not_come_keeps_no_component_from_sight(
+    show: Show, page: BrowserPage, answer: str
+) -> None:
+    page.route("**/weather-card.css", lambda route: route.abort() if answer == "failed" else None)
+    show(UI)
+    expect(page.locator("#host p")).to_be_visible(timeout=30_000)
+    page.unroute("**/weather-card.css")
+
+
 def test_its_module_upgrades_it_over_the_servers_shadow_root(show: Show, page: BrowserPage) -> None:
     assert show(hydrating("weather-card.js", days=[1, 2])) == "weather-card"
     assert text(page) == "Lisbon, 2 days"

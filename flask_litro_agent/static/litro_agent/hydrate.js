@@ -20,6 +20,8 @@ const NAME = /^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*\.js$/;
 const HASH = /^sha(256|384|512)-[A-Za-z0-9+/]+={0,2}$/;
 /** How long a module may take before the component is left as the server rendered it. */
 const PATIENCE = 20_000;
+/** How long a stylesheet may keep a component from sight. */
+const VEILED = 3_000;
 
 /** The component stands there as the server rendered it, but is not, or not wholly, alive. */
 export class ComponentError extends Error {
@@ -42,6 +44,7 @@ export function hydrateUIResult(host, ui, { base = BASE } = {}) {
   const before = shown.get(host);
   if (before?.key === key) return before.alive;
   draw(host, ui);
+  veil(host);
   const alive = enliven(host.firstElementChild, ui.hydrate ?? {}, base);
   shown.set(host, { key, alive });
   alive.catch(() => shown.get(host)?.alive === alive && shown.delete(host)); // a next time may load what now did not
@@ -51,6 +54,24 @@ export function hydrateUIResult(host, ui, { base = BASE } = {}) {
 function draw(host, { html, text, data }) {
   if (typeof html === "string") return parse(host, html);
   host.textContent = text ?? (typeof data === "string" ? data : JSON.stringify(data, null, 2));
+}
+
+/** Keep a component from sight until its stylesheets are there: nobody is to see it without them. */
+function veil(host) {
+  const missing = sheets(host).filter((link) => !link.sheet);
+  if (!missing.length) return;
+  const until = (link, end) => new Promise((done) => link.addEventListener(end, done));
+  const loaded = missing.map((link) => [until(link, "load"), until(link, "error")]);
+  const late = new Promise((done) => setTimeout(done, VEILED));
+  host.style.visibility = "hidden";
+  const there = Promise.all(loaded.map((ends) => Promise.race(ends)));
+  Promise.race([late, there]).then(() => host.style.removeProperty("visibility"));
+}
+
+/** The stylesheets that the shadow roots below link to. */
+function sheets(tree) {
+  const roots = [...tree.querySelectorAll("*")].map((element) => element.shadowRoot).filter(Boolean);
+  return roots.flatMap((root) => [...root.querySelectorAll("link[rel=stylesheet]"), ...sheets(root)]);
 }
 
 /** Parse html with its declarative shadow roots, by the best way that this browser has. */
