@@ -130,7 +130,7 @@ def decide(uri: str, folder: Path, variant: str) -> int:
         ]
         chance = random.Random()
         for one in sorted(ones, key=lambda one: one.expires_at):
-            moment.wait(60)
+            moment.wait(300)
             time.sleep(chance.uniform(0, 0.01))
             parts[number](one)
 
